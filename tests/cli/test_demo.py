@@ -14,6 +14,7 @@ import httpx2
 from suffice.cli.demo import demo_settings, handbook
 from suffice.cli.demo_decisions import WEEK
 from suffice.server.auth import is_local
+from suffice.settings import Settings
 from tests.waiting import PATIENCE
 
 
@@ -36,6 +37,11 @@ def test_the_demo_serves_the_site_and_cleans_up(tmp_path: Path) -> None:
         process.send_signal(signal.SIGTERM)
         process.communicate(timeout=PATIENCE)
     assert list(tmp_path.glob("suffice-demo-*")) == []
+
+
+def test_only_the_demo_has_a_local_admin() -> None:
+    assert demo_settings().server.site.local_role == "admin"
+    assert Settings().server.site.local_role == "reviewer"
 
 
 def test_the_demo_is_local_and_its_handbook_is_there() -> None:

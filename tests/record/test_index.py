@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from sqlalchemy import inspect, select, text
+from sqlalchemy import inspect, select, text, update
 
 from suffice.access.visibility import Reader
 from suffice.errors import StoreBusy
@@ -16,7 +16,7 @@ from suffice.learn.monitor.indexing import Indexing
 from suffice.learn.monitor.metrics import Metric
 from suffice.learn.monitor.series import Series, Span, series
 from suffice.learn.monitor.tallies import decision_index, quantile, seconds_of, step_of
-from suffice.log.tables import DECISIONS, INDEX_TABLES, TALLIES, USES
+from suffice.log.tables import DECISIONS, INDEX_TABLES, RECORDS, TALLIES, USES
 from suffice.record import index
 from suffice.record.decision import Filing
 from suffice.record.index import DAY, HOUR, HOURS_KEPT, DecisionIndex
@@ -142,6 +142,19 @@ def test_pages_do_not_wait_for_a_long_backlog(log: Log, monkeypatch: pytest.Monk
     indexing.refresh()
     until(lambda: indexing.index.behind() == 0)
     assert course(log).whole.count == 35
+
+
+def test_an_export_waits_for_the_index_for_a_limited_time(
+    log: Log, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(index, "_PORTION", 10)
+    for n in range(35):
+        log.write(answer(f"Question {n}?"))
+    indexing = Indexing(decision_index(log.database, 0.3))
+    monkeypatch.setattr(Indexing, "_start", lambda self: None)
+    assert indexing.catch_up_within(0.0) == 25
+    assert indexing.catch_up_within(60.0) == 0
+    assert indexing.index.behind() == 0
 
 
 def test_a_store_that_cannot_be_written_does_not_stop_a_page(
@@ -326,6 +339,78 @@ def test_an_erasure_during_an_update_wins(log: Log, monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr(DecisionIndex, "_read", erased_meanwhile)
     made.catch_up()
+    assert listed(Decisions(log).page(Wanted())) == [""]
+
+
+def test_text_that_a_database_cannot_store_does_not_stop_the_index(log: Log) -> None:
+    odd = replace(DOORS, document="do\0ors.md", version="1\ud800", title="\0")
+    log.write(about(odd, "When\0 open?", "At \ud800 9."))
+    timings = (("se\0arch", 0.1), ("check", float("nan")), ("total", float("inf")))
+    log.write(
+        replace(about(DOORS, "Next?"), confidence=float("nan"), faithfulness=float("nan")),
+        Trace(about(DOORS).evidence, timings=timings),
+    )
+    assert indexed(log).behind() == 0
+    assert listed(Decisions(log).page(Wanted())) == ["Next?", "When\ufffd open?"]
+    assert listed(Decisions(log).page(Wanted(document="do\ufffdors.md"))) == ["When\ufffd open?"]
+    assert course(log).whole.count == 2
+
+
+@pytest.mark.parametrize(
+    ("there", "instead"),
+    [
+        (' outcome {"', " outcome {x"),
+        (" findings [", " findings {"),
+        (" passages [{", " passages [7,{"),
+    ],
+    ids=["outcome", "findings", "passages"],
+)
+def test_a_damaged_record_does_not_stop_the_index(log: Log, there: str, instead: str) -> None:
+    damaged = log.write(about(DOORS, "Damaged?"))
+    log.write(about(DOORS, "When open?"))
+    with log.database.writing() as connection:
+        chosen = RECORDS.c.id == damaged
+        payload = str(connection.scalar(select(RECORDS.c.payload).where(chosen)))
+        assert there in payload
+        changed = update(RECORDS).where(chosen)
+        connection.execute(changed.values(payload=payload.replace(there, instead, 1)))
+    made = indexed(log)
+    assert made.behind() == 0
+    assert listed(Decisions(log).page(Wanted()))[0] == "When open?"
+    assert course(log).whole.count >= 1
+
+
+def test_a_failed_update_is_logged_and_shows_as_unread(
+    log: Log, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    log.write(answer())
+
+    def broken(self: DecisionIndex) -> bool:
+        raise RuntimeError("a bug")
+
+    monkeypatch.setattr(DecisionIndex, "update", broken)
+    indexing = Indexing(decision_index(log.database, 0.3), pause=0.0)
+    assert indexing.refresh() == 1
+    indexing._run()
+    assert caplog.text.count("RuntimeError: a bug") == 2
+
+
+def test_a_second_erasure_during_an_update_wins_too(
+    log: Log, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log.write(about(DOORS, "When open?"), filing=Filing("ann"))
+    always = datetime(2999, 1, 1, tzinfo=UTC)
+    log.eraser.before(always, names=["timings"])
+    read = DecisionIndex._read
+
+    def erased_meanwhile(self: DecisionIndex, *args: object) -> object:
+        found = read(self, *args)  # type: ignore[arg-type]
+        monkeypatch.setattr(DecisionIndex, "_read", read)
+        log.eraser.before(always, names=["question"])
+        return found
+
+    monkeypatch.setattr(DecisionIndex, "_read", erased_meanwhile)
+    indexed(log)
     assert listed(Decisions(log).page(Wanted())) == [""]
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -15,16 +17,21 @@ from sqlalchemy import delete, select, update
 
 from suffice.access.visibility import Reader
 from suffice.errors import ReviewError
+from suffice.learn.monitor.tallies import decision_index
+from suffice.log.tables import RECORDS
 from suffice.record.decision import Filing
+from suffice.record.index import add_scopes
 from suffice.record.log import Log
 from suffice.record.sampling import Why
+from suffice.review import decisions
 from suffice.review.actions import Assign, Prioritize, Priority
 from suffice.review.case import Act, Rating, State
+from suffice.review.decisions import Decisions
 from suffice.review.queue import Order, Wanted, _narrowed, _order
 from suffice.review.review import Review
 from suffice.review.tables import CASES, PLACE
 from suffice.settings import RecordSettings
-from suffice.types import Action, Level
+from suffice.types import Action, Level, Retrieved
 from tests.review import examples as some
 
 FIRST = Wanted(order=Order.PRIORITY)
@@ -163,6 +170,44 @@ def test_looking_from_many_threads_never_loses_a_decision(
             look.result()
     assert ids(review) == kept[1::2]
     assert review.counts().states == {"open": 4, "decided": 4}
+
+
+def test_a_case_may_have_very_many_labels(review: Review) -> None:
+    labels = frozenset(f"project-{n}-{sha256(str(n).encode()).hexdigest()}" for n in range(400))
+    passage = replace(some.REMOTE, access=labels)
+    evidence = replace(some.EVIDENCE, items=(Retrieved(passage, 0.8),))
+    id = review.log.write(replace(some.HELD, evidence=evidence))
+    mine = Reader(frozenset({min(labels)}))
+    assert ids(review, reader=mine) == [id]
+    assert review.counts(mine).waiting == 1
+    assert ids(review, reader=NOBODY) == []
+    assert review.counts(NOBODY).waiting == 0
+
+
+def test_a_damaged_decision_is_queued_but_only_for_those_who_see_all(review: Review) -> None:
+    damaged, whole = review.log.write(some.HELD), review.log.write(some.HELD)
+    with review.log.database.writing() as connection:
+        chosen = RECORDS.c.id == damaged
+        payload = str(connection.scalar(select(RECORDS.c.payload).where(chosen)))
+        broken = payload.replace(" passages [", " passages {", 1)
+        assert broken != payload
+        connection.execute(update(RECORDS).where(chosen).values(payload=broken))
+    assert review.counts().waiting == 2
+    assert review.counts(STAFF).waiting == 1
+    assert ids(review, reader=STAFF) == [whole]
+
+
+def test_a_reader_may_have_more_scopes_than_a_statement_has_parameters(review: Review) -> None:
+    id = review.log.write(some.labelled(some.HELD, "staff"))
+    scopes = [json.dumps([["default", ["staff", f"label-{n}"]]]) for n in range(70_000)]
+    with review.log.database.writing() as connection:
+        add_scopes(connection, scopes)
+    decision_index(review.log.database, 0.3).catch_up()
+    house = Reader(frozenset({"staff"}), frozenset({"default"}))
+    assert ids(review, reader=house) == [id]
+    assert ids(review, reader=Reader(collections=frozenset({"default"}))) == []
+    found = Decisions(review.log).page(decisions.Wanted(text="remotely"), house)
+    assert [row.id for row in found.rows] == [id]
 
 
 @pytest.mark.parametrize("order", Order)

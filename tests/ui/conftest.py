@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_play
 from suffice.access.accounts import Accounts
 from suffice.access.keys import Principals
 from suffice.evidence.library import Library
-from suffice.settings import RouteSettings, ServerSettings, Settings
+from suffice.settings import RouteSettings, ServerSettings, Settings, SiteSettings
 from tests.conftest import HANDBOOK
 from tests.server.gateway import RunningGateway, running
 from tests.ui.visitors import PASSWORD
@@ -74,9 +74,10 @@ def site(site_library: Library) -> Iterator[RunningGateway]:
 
 @pytest.fixture(scope="package")
 def open_site(site_library: Library) -> Iterator[RunningGateway]:
-    """A gateway that requires no keys: the person is `local`."""
+    """A gateway that requires no keys, as the demo sets it up: the person is `local`, an admin."""
     route = RouteSettings(upstream="extractive")
-    server = replace(ServerSettings(), routes={"default": route})
+    site = SiteSettings(local_role="admin")
+    server = replace(ServerSettings(), routes={"default": route}, site=site)
     with running(site_library, Settings(server=server)) as served:
         yield served
 

@@ -18,9 +18,12 @@ from suffice.evidence.library import Library
 from suffice.learn.golden.run import Comparison, Outcome, Run
 from suffice.learn.runs import of_golden
 from suffice.log.entry import Choice
+from suffice.log.record import Record
+from suffice.record.index import DecisionIndex
 from suffice.settings import RouteSettings, ServerSettings, Settings
 from tests.conftest import HANDBOOK
 from tests.server.gateway import OFF_TOPIC, QUESTION, RunningGateway, running
+from tests.waiting import until
 
 WAGES = """---
 title: Wages of the board
@@ -47,6 +50,7 @@ PAGES = (
     "/ui/health/gaps",
     "/ui/health/tests",
 )
+EXPORT = "/ui/log/export"
 WEIGHT = 300_000
 
 
@@ -70,11 +74,11 @@ class Served:
             assert found.status_code == 200, found.text
             return found.text
 
-    def post(self, name: str, path: str, page: str) -> httpx2.Response:
+    def post(self, name: str, path: str, page: str, **fields: str) -> httpx2.Response:
         with self.as_(name) as client:
             token = re.search(r'name="csrf" value="([0-9a-f]{64})"', client.get(page).text)
             assert token
-            return client.post(path, data={"csrf": token[1]}, follow_redirects=True)
+            return client.post(path, data={"csrf": token[1], **fields}, follow_redirects=True)
 
 
 @pytest.fixture(scope="module")
@@ -187,7 +191,6 @@ def test_without_the_label_nothing_of_a_document_is_shown(served: Served) -> Non
         "/ui/log?document=wages.md",
         f"/ui/log/{served.secret}",
         f"/ui/log/{served.secret}/json",
-        "/ui/log/export",
         "/ui/documents",
         "/ui/documents?text=wages",
         "/ui/documents?view=calendar",
@@ -199,6 +202,11 @@ def test_without_the_label_nothing_of_a_document_is_shown(served: Served) -> Non
             text = served.text(name, path).replace(f'value="{SECRET}"', "")
             assert "Wages" not in text, (name, path)
             assert f"{SECRET} euros" not in text, (name, path)
+    for name in ("viewer", "reviewer"):
+        exported = served.post(name, EXPORT, "/ui/log").text
+        assert exported
+        assert "Wages" not in exported
+        assert f"{SECRET} euros" not in exported
     assert rows(served.text("reviewer", "/ui/log?document=wages.md")) == []
     assert rows(served.text("reviewer", f"/ui/log?text={SECRET}")) == []
     for path in ("/ui/documents/wages.md", f"/ui/log/{served.secret}"):
@@ -216,8 +224,9 @@ def test_only_reviewers_read_a_withheld_draft(served: Served) -> None:
     draft = "5 days per week"
     path = f"/ui/log/{served.withheld}"
     assert draft in served.text("reviewer", path)
-    for shown in (path, f"{path}/json", "/ui/log/export"):
+    for shown in (path, f"{path}/json"):
         assert draft not in served.text("viewer", shown), shown
+    assert draft not in served.post("viewer", EXPORT, "/ui/log").text
     assert "The record as JSON" not in served.text("viewer", path)
 
 
@@ -248,19 +257,53 @@ def test_a_replay_compares_then_and_now(served: Served) -> None:
 
 
 def test_an_export_is_a_line_for_each_decision(served: Served) -> None:
-    with served.as_("staff") as client:
-        found = client.get("/ui/log/export?action=SERVE")
+    page = "/ui/log?action=SERVE"
+    assert '<input type="hidden" name="action" value="SERVE">' in served.text("staff", page)
+    found = served.post("staff", EXPORT, page, action="SERVE")
     lines = [json.loads(line) for line in found.text.splitlines()]
     assert [line["fields"]["question"] for line in lines] == [QUESTION, SECRET_QUESTION]
     assert "attachment" in found.headers["content-disposition"]
-    with served.as_("viewer") as client:
-        other = [json.loads(line) for line in client.get("/ui/log/export").text.splitlines()]
+    text = served.post("viewer", EXPORT, "/ui/log").text
+    other = [json.loads(line) for line in text.splitlines()]
     assert [line["hidden_passages"] > 0 for line in other].count(True) >= 1
     assert not any("fields" in line for line in other)
     log = served.gateway.inner.log
     assert log is not None
     made = log.page(Choice(kind="export", caller="staff"))[0]
     assert made.fields()["filters"] == {"action": "SERVE"}
+    before = log.head().sequence
+    with served.as_("staff") as client:  # neither a link nor a form of another site
+        assert client.get(f"{EXPORT}?action=SERVE").status_code == 404
+        assert client.post(EXPORT, data={"csrf": ""}).status_code == 403
+    assert log.head().sequence == before
+
+
+def test_pages_and_exports_say_that_the_index_is_behind(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    notice = "still being indexed"
+    paths = ("/ui/log", "/ui/documents", "/ui/documents/remote-work.md")
+    log = served.gateway.inner.log
+    assert log is not None
+    # Pages bring the index up to date once a second: what was written just now may be missing.
+    until(lambda: notice not in served.text("viewer", "/ui/log"))
+    for path in paths:
+        assert notice not in served.text("viewer", path), path
+
+    def stuck(self: DecisionIndex) -> bool:
+        raise RuntimeError("a bug")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(DecisionIndex, "update", stuck)
+        log.append(Record("note", {}))
+        exports = len(log.page(Choice(kind="export")))
+        for path in paths:
+            assert notice in served.text("viewer", path), path
+        found = served.post("viewer", EXPORT, "/ui/log")
+        assert (found.status_code, found.headers["retry-after"]) == (503, "10")
+        assert notice in found.text
+        assert len(log.page(Choice(kind="export"))) == exports
+    assert served.post("viewer", EXPORT, "/ui/log").status_code == 200
 
 
 def test_documents_tell_what_is_cited_and_what_changed(served: Served) -> None:

@@ -16,6 +16,7 @@ from tests.ui.conftest import People
 from tests.ui.visitors import PASSWORD, Visitor, signed_in
 
 PAGE = "/ui/people"
+NARROW = ("lim-key", "lim-account")
 
 
 @pytest.fixture
@@ -59,6 +60,42 @@ def test_nobody_gives_a_label_they_do_not_hold(admin: Visitor) -> None:
         assert made.status_code == 400
         assert "do not hold the label hr" in made.text
     assert "insider" not in admin.get(PAGE).text
+
+
+def test_nobody_gives_collections_or_routes_they_may_not_use(
+    site: RunningGateway, site_library: Library
+) -> None:
+    database = site_library.store.database
+    accounts, principals = Accounts(database), Principals(database)
+    accounts.add("lim-admin", PASSWORD, ["admin"], collections=["sales"], routes=["shop"])
+    with signed_in(site, "lim-admin") as limited:
+        for path in ("keys", "accounts"):
+            for given in ("*", "default", "sales *", "sales,default"):
+                fields = {"name": "wide", "role": "viewer", "password": PASSWORD}
+                refused = limited.submit(PAGE, f"{PAGE}/{path}", **fields, collections=given)
+                assert refused.status_code == 400, (path, given)
+                assert "You may not use the collection" in refused.text
+        for given in ("*", "default"):
+            refused = limited.submit(PAGE, f"{PAGE}/keys", name="wide", role="caller", routes=given)
+            assert refused.status_code == 400
+            assert "You may not use the route" in refused.text
+        fields = {"role": "viewer", "password": PASSWORD}
+        limited.submit(PAGE, f"{PAGE}/keys", name="lim-key", **fields)
+        limited.submit(PAGE, f"{PAGE}/accounts", name="lim-account", **fields)
+    made = [one for one in (*principals.all(), *accounts.all()) if one.name in NARROW]
+    assert len(made) == len(NARROW)
+    assert {(one.collections, one.routes) for one in made} == {
+        (frozenset({"sales"}), frozenset({"shop"}))
+    }
+    assert not [one for one in (*principals.all(), *accounts.all()) if one.name == "wide"]
+
+
+def test_an_admin_of_everything_gives_all_or_some(admin: Visitor, site_library: Library) -> None:
+    for name, given in (("all-of-it", ""), ("some-of-it", "sales, law")):
+        admin.submit(PAGE, f"{PAGE}/keys", name=name, role="caller", collections=given)
+    made = {one.name: one for one in Principals(site_library.store.database).all()}
+    assert made["all-of-it"].collections == made["all-of-it"].routes == {"*"}
+    assert made["some-of-it"].collections == {"sales", "law"}
 
 
 def test_an_account_is_added_used_and_disabled(admin: Visitor, site: RunningGateway) -> None:

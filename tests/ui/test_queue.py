@@ -13,6 +13,7 @@ import pytest
 from suffice.access.accounts import Accounts
 from suffice.evidence.library import Library
 from suffice.learn.calibrate.labels import read_labels
+from suffice.log.entry import Choice
 from suffice.record.decision import Filing
 from suffice.record.setup import Setup
 from suffice.review.actions import Assign, Prioritize, Priority
@@ -25,6 +26,7 @@ from tests.server.gateway import RunningGateway, running
 from tests.ui.conftest import People
 from tests.ui.visitors import PASSWORD, Visitor, signed_in
 
+LABELS = "/ui/queue/labels.jsonl"
 SECRET = "SECRET-QUESTION"
 HOSTILE = "<script>document.title='hacked'</script>"
 
@@ -58,13 +60,14 @@ def send(client: Visitor, id: str, do: str, seen: int, **fields: str) -> httpx2.
 def test_only_reviewers_see_the_queue(site: RunningGateway, people: People, review: Review) -> None:
     id = held(review, "Who may see this?")
     with signed_in(site, people.name("viewer")) as viewer:
-        for path in ("/ui/queue", f"/ui/queue/{id}", "/ui/queue/labels.jsonl"):
+        for path in ("/ui/queue", f"/ui/queue/{id}"):
             shown = viewer.get(path)
             assert shown.status_code == 403
             assert "needs the role reviewer" in shown.text
             assert "remotely 4 days" not in shown.text
-        sent = viewer.submit("/ui/try", f"/ui/queue/{id}", do="decide")
-        assert sent.status_code == 403
+        for path in (f"/ui/queue/{id}", LABELS):
+            sent = viewer.submit("/ui/try", path, do="decide")
+            assert sent.status_code == 403
 
 
 def test_the_list_filters_counts_and_sorts(client: Visitor, review: Review) -> None:
@@ -267,7 +270,7 @@ def test_hostile_text_is_shown_as_text(client: Visitor, review: Review) -> None:
 
 def test_labels_that_would_mislead_are_refused(client: Visitor, review: Review) -> None:
     review.log.write(some.SERVED)  # it could not be drawn
-    refused = client.get("/ui/queue/labels.jsonl")
+    refused = client.submit("/ui/queue", LABELS)
     assert refused.status_code == 400
     assert "record.review_sample" in refused.text
 
@@ -283,7 +286,13 @@ def test_the_labels_are_downloaded_as_calibration_reads_them(tmp_path: Path) -> 
             fields = {"choice": choice, "answer": some.TEXT, "reason": "x"}
             send(client, id, "judge", review.case(id).latest, claim="1", judgement="overrule")
             assert send(client, id, "decide", review.case(id).latest, **fields).status_code == 303
-        file = client.get("/ui/queue/labels.jsonl")
+        before = review.log.head().sequence
+        assert client.get(LABELS).status_code == 404
+        assert client.post(LABELS, data={"csrf": ""}).status_code == 403  # no token of the site
+        assert review.log.head().sequence == before
+        file = client.submit("/ui/queue", LABELS)
+        (told,) = review.log.page(Choice(kind="export"))
+        assert (told.caller, told.fields()["what"], told.fields()["rows"]) == ("local", "labels", 2)
     library.store.close()
     assert "attachment" in file.headers["content-disposition"]
     path = tmp_path / "labels.jsonl"

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from sqlalchemy import delete, select
@@ -203,11 +204,70 @@ def test_many_attempts_at_once_do_not_escape_the_lock_out(
 def test_the_local_user_of_an_open_gateway_needs_no_sign_in(open_site: RunningGateway) -> None:
     with Visitor(open_site) as visitor:
         assert "local" in visitor.get(PAGE).text
-        assert visitor.get("/ui/people").status_code == 200
     with Visitor(open_site, host="evil.example") as visitor:
         assert visitor.get(PAGE).status_code == 403
     with Visitor(open_site, **{"x-forwarded-for": "203.0.113.9"}) as visitor:
         assert visitor.get(PAGE).status_code == 303
+
+
+ADMIN_PAGES = ("/ui/people", "/ui/settings")
+
+
+def test_the_local_user_is_a_reviewer_and_no_admin(site_library: Library, people: People) -> None:
+    with running(site_library, Settings()) as gateway:
+        with Visitor(gateway) as visitor:
+            for path in ("/ui/log", "/ui/queue"):
+                assert visitor.get(path).status_code == 200, path
+            for path in ADMIN_PAGES:
+                refused = visitor.get(path)
+                assert refused.status_code == 403, path
+                assert "suffice accounts add NAME --role admin" in refused.text
+                assert f'<a href="{path}"' not in refused.text  # nor in the navigation
+            fields = {"name": "lasting", "role": "admin", "password": PASSWORD}
+            for path in ("keys", "accounts"):
+                made = visitor.submit("/ui/try", f"/ui/people/{path}", **fields)
+                assert made.status_code == 403, path
+        with signed_in(gateway, people.name("admin")) as admin:
+            shown = admin.get("/ui/people")
+            assert shown.status_code == 200
+            assert "lasting" not in shown.text
+
+
+@pytest.mark.parametrize(("role", "queue", "people"), [("viewer", 403, 403), ("admin", 200, 200)])
+def test_the_settings_may_give_the_local_user_another_role(
+    site_library: Library, role: Any, queue: int, people: int
+) -> None:
+    server = replace(ServerSettings(), site=SiteSettings(local_role=role))
+    with (
+        running(site_library, Settings(server=server)) as gateway,
+        Visitor(gateway) as visitor,
+    ):
+        assert visitor.get("/ui/log").status_code == 200
+        assert visitor.get("/ui/queue").status_code == queue
+        for path in ADMIN_PAGES:
+            assert visitor.get(path).status_code == people
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"sec-fetch-site": "cross-site"},
+        {"sec-fetch-site": "same-site"},
+        {"origin": "https://chat.example"},
+    ],
+)
+def test_a_request_of_another_site_is_not_the_local_user(
+    open_site: RunningGateway, headers: dict[str, str]
+) -> None:
+    with Visitor(open_site, **headers) as visitor:
+        for path in (PAGE, "/ui/log", "/ui/queue"):
+            assert visitor.get(path).status_code == 303, path
+            assert visitor.post(path).status_code in (401, 405), path
+        page = visitor.get(f"/ui/sign-in?next={PAGE}").text
+        assert f'<a href="{PAGE}">continue as local</a>' in page
+    for own in ({"sec-fetch-site": "same-origin"}, {"sec-fetch-site": "none"}):
+        with Visitor(open_site, **own) as visitor:
+            assert visitor.get(PAGE).status_code == 200
 
 
 def test_somebody_may_sign_in_on_an_open_gateway(open_site: RunningGateway, people: People) -> None:

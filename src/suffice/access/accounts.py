@@ -59,6 +59,8 @@ class Accounts(RecordedChanges):
         labels: Iterable[str] = (),
         collections: Iterable[str] = (ALL,),
         by: str = "",
+        *,
+        routes: Iterable[str] = (ALL,),
     ) -> Principal:
         """Create an account. Names of active keys and accounts are unique."""
         made = Principal(
@@ -67,6 +69,7 @@ class Accounts(RecordedChanges):
             checked_roles(roles),
             checked_set("label", labels),
             checked_set("collection", collections),
+            checked_set("route", routes),
             created=timestamp(self._clock()),
         )
         hash = _HASHER.hash(checked_password(password, name))

@@ -7,7 +7,7 @@ record's passages, all of these are hidden.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from suffice.access.keys import ALL, Principal
 from suffice.evidence.index import PUBLIC
@@ -25,6 +25,11 @@ class Reader:
 
     labels: frozenset[str] = frozenset()
     collections: frozenset[str] = frozenset({ALL})
+    _held: frozenset[str] = field(init=False, repr=False, compare=False)
+    """The labels and the public one."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_held", self.labels | {PUBLIC})
 
     @classmethod
     def of(cls, principal: Principal) -> Reader:
@@ -35,8 +40,8 @@ class Reader:
 
     def may_use(self, collection: str, access: Iterable[str]) -> bool:
         """Whether the reader may read documents of a collection with these access labels."""
-        labels = set(access) or {PUBLIC}
-        return self.uses(collection) and bool(labels & (self.labels | {PUBLIC}))
+        labels = tuple(access)
+        return self.uses(collection) and (not labels or not self._held.isdisjoint(labels))
 
     @property
     def knows_all(self) -> bool:
@@ -52,7 +57,7 @@ class Reader:
         return any(self.uses(passage.get("collection", "default")) for passage in passages)
 
     def uses(self, collection: str) -> bool:
-        return bool(self.collections & {ALL, collection})
+        return ALL in self.collections or collection in self.collections
 
 
 @dataclass(frozen=True, slots=True)

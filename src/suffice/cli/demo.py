@@ -73,7 +73,7 @@ def demo(port: int, no_browser: bool, empty: bool) -> int:
 def demo_settings() -> Settings:
     """The defaults, whatever settings file lies here: the demo must not touch a real store."""
     route = RouteSettings(upstream="extractive")
-    site = SiteSettings(guide=True)
+    site = SiteSettings(guide=True, local_role="admin")  # its store is temporary
     server = replace(ServerSettings(), host=HOST, routes={"default": route}, site=site)
     return Settings(server=server)
 

@@ -15,10 +15,21 @@ import os
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
+from suffice.errors import StoreDamaged
 from suffice.log.canonical import canonical, digest, read
 
 SALT = 32
 """Length of a salt in characters: 16 random bytes in hexadecimal."""
+UNREADABLE = (
+    ValueError,
+    TypeError,
+    AttributeError,
+    LookupError,
+    ArithmeticError,
+    RecursionError,
+    StoreDamaged,
+)
+"""What reading the fields of a damaged payload may raise."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 from suffice.log.entry import Entry
 from suffice.log.payload import values
 from suffice.record.decision import GATE
+from suffice.sql.storable import replace_unstorable
 
 ONLY_GATE = "GATE"
 """The action of a gate decision without a verdict."""
@@ -67,23 +69,24 @@ class Digest:
 
 
 def digest(entry: Entry) -> Digest:
-    """The digest of a verdict or gate record. Fields that are not stored are left empty."""
+    """The digest of a verdict or gate record. Fields that are not stored are left empty. The log
+    stores any text in escaped form; here, what a database cannot store is replaced."""
     found: dict[str, Any] = values(entry.payload, _FIELDS)
     gate, outcome = found.get("gate") or {}, found.get("outcome") or {}
     passages: Sequence[Mapping[str, Any]] | None = found.get("passages")
-    timings = tuple((str(stage), float(spent)) for stage, spent in found.get("timings") or ())
+    timings = ((_text(stage), _finite(spent)) for stage, spent in found.get("timings") or ())
     return Digest(
         entry.sequence,
         entry.id,
         entry.time,
-        ONLY_GATE if entry.kind == GATE else str(outcome.get("action", "")),
-        str(gate.get("level", "")),
+        ONLY_GATE if entry.kind == GATE else _text(outcome.get("action")),
+        _text(gate.get("level")),
         entry.caller,
         scope_of(passages),
-        str(found.get("question") or ""),
-        str(found.get("released") or ""),
-        outcome.get("confidence"),
-        timings,
+        _text(found.get("question")),
+        _text(found.get("released")),
+        _finite(outcome.get("confidence")),
+        tuple((stage, spent) for stage, spent in timings if spent is not None),
         tuple(_uses(passages or (), found.get("evidence") or {}, outcome)),
     )
 
@@ -114,8 +117,8 @@ def _uses(
         one = passages[place]
         if one.get("carried"):
             continue
-        version, access = str(one.get("version", "")), tuple(sorted(one.get("access", ())))
-        key = (_collection(one), str(one.get("document", "")), version, access)
+        version, access = _text(one.get("version")), tuple(sorted(one.get("access", ())))
+        key = (_text(_collection(one)), _text(one.get("document")), version, access)
         seen[key] = seen.get(key, False) or place in cited
     for key, named in seen.items():
         yield Used(*key, named)
@@ -123,6 +126,16 @@ def _uses(
 
 def _collection(passage: Mapping[str, Any]) -> str:
     return str(passage.get("collection", _DEFAULT))
+
+
+def _text(value: object) -> str:
+    return "" if value is None else replace_unstorable(str(value))
+
+
+def _finite(value: Any) -> float | None:
+    """The number, or `None` if there is none: the log stores a float that is not finite as text."""
+    number = None if value is None else float(value)
+    return number if number is not None and math.isfinite(number) else None
 
 
 def _number(*parts: str) -> int:

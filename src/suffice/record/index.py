@@ -8,16 +8,18 @@ before its erasure starts again.
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Any
 
-from sqlalchemy import Connection, Table, case, delete, select, update
+from sqlalchemy import Connection, Row, Table, case, delete, func, select, update
 
-from suffice.errors import StoreDamaged
 from suffice.log.entry import Entry, entry_of
+from suffice.log.payload import UNREADABLE
 from suffice.log.seal import head_of
 from suffice.log.tables import (
     DECISION_INDEX,
@@ -30,14 +32,16 @@ from suffice.log.tables import (
 )
 from suffice.record.about import subject_of
 from suffice.record.decision import GATE, VERDICT
-from suffice.record.digest import UNKNOWN, Digest, digest
+from suffice.record.digest import UNKNOWN, Digest, digest, scope_id
 from suffice.sql.database import Database
+from suffice.sql.storable import replace_unstorable
 from suffice.sql.upsert import upsert
 
 HOUR, DAY = 3_600, 86_400
 HOURS_KEPT = 15
 """Days for which the tallies by hour are kept."""
 _PORTION = 400
+_SIZE = func.length(RECORDS.c.payload).label("size")
 
 Tally = tuple[str, int, float]
 """Name, count and sum."""
@@ -51,8 +55,9 @@ class Portion:
 
     begin: int
     end: int
-    erased: frozenset[int]
-    """Records that had lost content when they were read."""
+    erased: frozenset[tuple[int, int]]
+    """Records that had lost content when they were read, with the size of what was left: each
+    erasure makes it smaller."""
     digests: tuple[Digest, ...]
     tallies: dict[tuple[str, int, str], tuple[int, float]]
     """Count and sum by hour, scope and name."""
@@ -80,11 +85,11 @@ class DecisionIndex:
         """Read some more records; return whether there may be more."""
         with self.database.reading() as connection:
             begin = _reached(connection)
-            asked = select(RECORDS).where(RECORDS.c.sequence > begin)
+            asked = select(RECORDS, _SIZE).where(RECORDS.c.sequence > begin)
             rows = connection.execute(asked.order_by(RECORDS.c.sequence).limit(_PORTION)).all()
             if not rows:
                 return False
-            found = self._read(connection, begin, [entry_of(row) for row in rows])
+            found = self._read(connection, begin, rows)
         with self.database.writing() as connection:
             if _reached(connection, hold=True) != begin:
                 return True  # another process was first
@@ -102,10 +107,10 @@ class DecisionIndex:
             connection.execute(update(DECISION_INDEX).values(sequence=0))
         self.catch_up()
 
-    def _read(self, connection: Connection, begin: int, entries: Sequence[Entry]) -> Portion:
+    def _read(self, connection: Connection, begin: int, rows: Sequence[Row[Any]]) -> Portion:
         digests: dict[str, Digest] = {}
         sums: dict[tuple[str, int, str], tuple[int, float]] = defaultdict(lambda: (0, 0.0))
-        for entry in entries:
+        for entry in map(entry_of, rows):
             decision = _digest(entry) if entry.kind in (VERDICT, GATE) else None
             if decision is not None:
                 digests[entry.id] = decision
@@ -114,20 +119,28 @@ class DecisionIndex:
                 scope = _scope(connection, digests, subject_of(entry.id))
             else:
                 continue
-            for name, count, total in self.tallies(entry, decision):
+            for name, count, total in self._tallied(entry, decision):
                 key = (entry.time[:13], scope, name)
                 before = sums[key]
                 sums[key] = (before[0] + count, before[1] + total)
-        gone = frozenset(entry.sequence for entry in entries if entry.manifest is not None)
-        end = entries[-1].sequence
+        gone = frozenset((row.sequence, row.size) for row in rows if row.manifest is not None)
+        end = rows[-1].sequence
         return Portion(begin, end, gone, tuple(digests.values()), dict(sums))
+
+    def _tallied(self, entry: Entry, found: Digest | None) -> Iterator[Tally]:
+        """What a record adds to the tallies, as far as it can be read: a damaged record must not
+        stop the index, and one value that is no number must not spoil a sum."""
+        with suppress(*UNREADABLE):
+            for name, count, total in self.tallies(entry, found):
+                if math.isfinite(total):
+                    yield replace_unstorable(name), count, total
 
 
 def _digest(entry: Entry) -> Digest:
     """The digest of a record; empty if it cannot be read, so that it does not stop the index."""
     try:
         return digest(entry)
-    except (ValueError, TypeError, AttributeError, StoreDamaged):
+    except UNREADABLE:
         return Digest(entry.sequence, entry.id, entry.time, "", "", entry.caller, "null")
 
 
@@ -144,21 +157,28 @@ def _reached(connection: Connection, *, hold: bool = False) -> int:
     return int(connection.execute(asked.with_for_update() if hold else asked).scalar_one())
 
 
-def _erased(connection: Connection, begin: int, end: int) -> frozenset[int]:
+def _erased(connection: Connection, begin: int, end: int) -> frozenset[tuple[int, int]]:
     number = RECORDS.c.sequence
-    asked = select(number).where(number > begin, number <= end, RECORDS.c.manifest.is_not(None))
-    return frozenset(connection.scalars(asked))
+    asked = select(number, _SIZE).where(number > begin, number <= end)
+    found = connection.execute(asked.where(RECORDS.c.manifest.is_not(None)))
+    return frozenset((row.sequence, row.size) for row in found)
 
 
 def _write(connection: Connection, found: Portion) -> None:
-    scopes = {one.scope_id: one.scope for one in found.digests}
-    _insert(connection, SCOPES, [{"id": id, "body": body} for id, body in scopes.items()])
+    add_scopes(connection, {one.scope for one in found.digests})
     _insert(connection, DECISIONS, [_row(one) for one in found.digests])
     _sources(connection, found.digests)
     for width, length in ((HOUR, 13), (DAY, 10)):
         _tallies(connection, found, width, length)
     _prune(connection, max((hour for hour, _, _ in found.tallies), default=""))
     connection.execute(update(DECISION_INDEX).values(sequence=found.end))
+
+
+def add_scopes(connection: Connection, scopes: Iterable[str]) -> None:
+    """Store scopes that are not stored yet, always in the same order, so that two transactions
+    cannot wait for each other."""
+    by_id = sorted((scope_id(one), one) for one in scopes)
+    _insert(connection, SCOPES, [{"id": id, "body": body} for id, body in by_id])
 
 
 def _row(one: Digest) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from suffice.access.scopes import known_scopes, readable_scopes
 from suffice.access.visibility import Reader
 from suffice.log.tables import DECISIONS, SOURCES, USES
 from suffice.record.log import Log
-from suffice.sql.functions import holds
+from suffice.sql.functions import holds, number_in
 from suffice.sql.storable import is_storable
 
 PAGE = 50
@@ -139,7 +139,7 @@ def chosen(connection: Connection, wanted: Wanted, reader: Reader | None) -> Sel
     conditions: list[ColumnElement[bool]] = []
     scopes = known_scopes(connection, reader)
     if scopes is not None:
-        conditions.append(table.scope.in_(scopes))
+        conditions.append(number_in(table.scope, scopes))
     if wanted.action:
         conditions.append(table.action == wanted.action)
     if wanted.caller:
@@ -185,7 +185,7 @@ def _holding(connection: Connection, text: str, reader: Reader | None) -> Column
     released = holds(table.released, text)
     whole = readable_scopes(connection, reader)
     if whole is not None:
-        return or_(holds(table.question, text), released & table.scope.in_(whole))
+        return or_(holds(table.question, text), released & number_in(table.scope, whole))
     return or_(holds(table.question, text), released)
 
 
@@ -202,7 +202,7 @@ def _using(
     ]
     if not mine:
         return None
-    chosen = USES.c.source.in_([row.id for row in mine])
+    chosen = number_in(USES.c.source, [row.id for row in mine])
     last = connection.scalar(select(func.max(DECISIONS.c.sequence))) or 0
     if sum(row.used for row in mine) * _OFTEN > last:
         # Most pages are full after a few decisions, so testing each is cheaper than listing all.
@@ -210,7 +210,7 @@ def _using(
     return DECISIONS.c.sequence.in_(select(USES.c.sequence).where(chosen))
 
 
-def _row(one: Any, whole: list[int] | None) -> Row:
+def _row(one: Any, whole: frozenset[int] | None) -> Row:
     return Row(
         one.sequence,
         one.id,

@@ -7,7 +7,6 @@ nothing of an erased record stays in it.
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -27,17 +26,20 @@ from sqlalchemy import (
     update,
 )
 
-from suffice.access.keys import ALL
+from suffice.access.scopes import known_scopes, readable_scopes
 from suffice.access.visibility import Reader
 from suffice.log.erasures import KIND as ERASURE
-from suffice.log.payload import values
+from suffice.log.payload import UNREADABLE, values
 from suffice.log.tables import RECORDS
 from suffice.record.about import QUEUE, all_about, subject_of
+from suffice.record.digest import scope_id, scope_of
+from suffice.record.index import add_scopes
 from suffice.record.sampling import Why
 from suffice.review.actions import ASSIGNMENT, PRIORITY, Priority
 from suffice.review.case import DECIDED, FEEDBACK, State, assignee_of, priority_of, state_of, why_of
 from suffice.review.tables import CASES, PLACE
 from suffice.sql.database import Database
+from suffice.sql.functions import number_in
 from suffice.sql.upsert import upsert
 
 WAITING = (State.OPEN, State.ASSIGNED)
@@ -45,7 +47,6 @@ _CONCERNING = (QUEUE, *DECIDED, FEEDBACK, ASSIGNMENT, PRIORITY)
 _KINDS = (*_CONCERNING, ERASURE)
 _PORTION = 1_000
 """Records that one transaction covers; other processes can write between transactions."""
-_NEXT_ACCESS = select(func.min(CASES.c.access)).where(CASES.c.access > bindparam("after"))
 _PAYLOAD = select(RECORDS.c.payload).where(RECORDS.c.id == bindparam("of"))
 
 
@@ -92,12 +93,13 @@ def refresh(database: Database) -> None:
     while True:
         with database.reading() as connection:
             place = connection.execute(select(PLACE.c.sequence)).scalar_one()
-            reached, rows = _portion(connection, place)
+            reached, rows, scopes = _portion(connection, place)
         if reached == place:
             return
         with database.writing() as connection:
             moved = update(PLACE).where(PLACE.c.sequence == place).values(sequence=reached)
             if connection.execute(moved).rowcount and rows:
+                add_scopes(connection, scopes)
                 connection.execute(_saves(connection), rows)
 
 
@@ -125,11 +127,11 @@ def following(
 
 def counted(connection: Connection, reader: Reader | None = None) -> Counts:
     # The columns of an index in its order, so that the database neither sorts nor reads the table.
-    columns = (CASES.c.access, CASES.c.state, CASES.c.why, CASES.c.assignee)
+    columns = (CASES.c.scope, CASES.c.state, CASES.c.why, CASES.c.assignee)
     asked = select(*columns, func.count().label("cases")).group_by(*columns)
-    found = Counts()
+    found, readable = Counts(), _readable(connection, reader)
     for row in connection.execute(asked):
-        if reader is not None and not _may_read(reader, row.access):
+        if readable is not None and row.scope not in readable:
             continue
         found.states[row.state] += row.cases
         if row.state not in WAITING:
@@ -180,29 +182,15 @@ def _after(here: Row[Any], order: Order) -> ColumnElement[bool]:
 
 
 def _allowed(connection: Connection, reader: Reader | None) -> ColumnElement[bool] | None:
-    """The condition for cases that a reader may read completely. There are few combinations of
-    collections and labels, so each is checked once."""
-    if reader is None:
-        return None
-    needed = _accesses(connection)
-    return CASES.c.access.in_([one for one in needed if _may_read(reader, one)])
+    """The condition for cases that a reader may read completely."""
+    readable = _readable(connection, reader)
+    return None if readable is None else number_in(CASES.c.scope, readable)
 
 
-def _accesses(connection: Connection) -> Iterator[str]:
-    """The different values of `access`, each by one look into an index; DISTINCT would read all."""
-    found = connection.scalar(select(func.min(CASES.c.access)))
-    while found is not None:
-        yield found
-        found = connection.scalar(_NEXT_ACCESS, {"after": found})
-
-
-def _may_read(reader: Reader, access: str) -> bool:
-    if not access:  # the passages are no longer stored
-        return False
-    passages = json.loads(access)
-    if not passages:
-        return ALL in reader.collections
-    return all(reader.may_use(collection, labels) for collection, labels in passages)
+def _readable(connection: Connection, reader: Reader | None) -> frozenset[int] | None:
+    """The scopes of the cases that a reader may know of and read completely; `None`: all."""
+    known, readable = known_scopes(connection, reader), readable_scopes(connection, reader)
+    return readable if known is None or readable is None else known & readable
 
 
 # Bringing the table up to date
@@ -223,12 +211,14 @@ def _first_new(connection: Connection, place: int) -> int | None:
     return min((number for number in found if number is not None), default=None)
 
 
-def _portion(connection: Connection, place: int) -> tuple[int, list[dict[str, Any]]]:
-    """The rows of the cases that the next records concern, and the number of the last of these
-    records; the place itself if there are none."""
+def _portion(
+    connection: Connection, place: int
+) -> tuple[int, list[dict[str, Any]], frozenset[str]]:
+    """The rows of the cases that the next records concern, with their scopes, and the number of the
+    last of these records; the place itself if there are none."""
     first = _first_new(connection, place)
     if first is None:
-        return place, []
+        return place, [], frozenset()
     table, last = RECORDS.c, first + _PORTION - 1
     new = select(table.id, table.kind, table.payload, table.sequence).where(
         table.kind.in_(_KINDS), table.sequence >= first, table.sequence <= last
@@ -238,8 +228,10 @@ def _portion(connection: Connection, place: int) -> tuple[int, list[dict[str, An
     for one in records:
         if one.kind == ERASURE:
             concerned |= set(_erased(connection, one.payload))
-    cases = [case for id in sorted(concerned) if (case := _row(connection, id))]
-    return max(one.sequence for one in records), cases
+    found = {id: case for id in sorted(concerned) if (case := _row(connection, id))}
+    scopes = {id: _scope(connection, id) for id in found}
+    rows = [{**case, "scope": scope_id(scopes[id])} for id, case in found.items()]
+    return max(one.sequence for one in records), rows, frozenset(scopes.values())
 
 
 def _erased(connection: Connection, payload: str) -> Iterator[str]:
@@ -252,7 +244,8 @@ def _erased(connection: Connection, payload: str) -> Iterator[str]:
 
 
 def _row(connection: Connection, id: str) -> dict[str, Any] | None:
-    """The row of a case, from its records; a decision that is not queued has none."""
+    """The row of a case without its scope, from its records; a decision that is not queued has
+    none."""
     concerning = [item for item in all_about(connection, id) if item.kind in _CONCERNING]
     queue = next((item for item in concerning if item.kind == QUEUE), None)
     if queue is None:
@@ -266,7 +259,6 @@ def _row(connection: Connection, id: str) -> dict[str, Any] | None:
         "priority": priority_of(concerning).value,
         "why": f" {' '.join(why_of(concerning))} ",
         "assignee": assignee_of(concerning),
-        "access": _access(connection, id),
     }
 
 
@@ -276,11 +268,11 @@ def _saves(connection: Connection) -> Any:
     return new.on_conflict_do_update(index_elements=["record"], set_=changed)
 
 
-def _access(connection: Connection, id: str) -> str:
-    """The collections and labels of all passages of a decision; empty if they are not stored."""
+def _scope(connection: Connection, id: str) -> str:
+    """The collections and labels of all passages of a decision, as the index stores them."""
     payload = connection.scalar(_PAYLOAD, {"of": id})
-    found: Any = values(payload or "", ("passages",)).get("passages")
-    if found is None:
-        return ""
-    needed = {(one.get("collection", "default"), tuple(one.get("access", ()))) for one in found}
-    return json.dumps(sorted(needed))
+    try:
+        found: Any = values(payload or "", ("passages",)).get("passages")
+        return scope_of(found)
+    except UNREADABLE:  # a damaged record must not stop the queue
+        return scope_of(None)

@@ -18,7 +18,7 @@ CASES = Table(
     number("priority"),
     text("why"),
     text("assignee"),
-    text("access"),
+    number("scope"),
 )
 
 PLACE = Table(

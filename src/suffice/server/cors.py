@@ -48,4 +48,4 @@ class Cors:
 def _is_site(path: str) -> bool:
     """Whether a path is that of a page: other sites' scripts may not read pages, whichever origins
     may call the API. A route may be called `ui`."""
-    return path.startswith("/ui/") and not path.startswith("/ui/v1/")
+    return path == "/ui" or (path.startswith("/ui/") and not path.startswith("/ui/v1/"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Literal
 
 from suffice.settings.checked import Checked
 from suffice.settings.limits import Range, setting
@@ -32,6 +32,12 @@ class SiteSettings(Checked):
         "Trust `X-Forwarded-For` and `X-Forwarded-Proto` for a person's address and whether the "
         "connection is encrypted. Set it only behind a reverse proxy that sets these headers, "
         "because anybody could send them.",
+    )
+    local_role: Literal["viewer", "reviewer", "admin"] = setting(
+        "reviewer",
+        "The role of people who have not signed in, on a gateway that requires no keys. With "
+        "`admin`, everybody who reaches the gateway from this machine can create keys, also "
+        "through a proxy that adds no forwarded headers.",
     )
     guide: bool = setting(
         False, "Show the guided tour of `suffice demo`. The command sets it.", read_only=True

@@ -19,6 +19,8 @@ def checked_question(question: str) -> str:
         asked.encode()
     except UnicodeEncodeError:
         raise QuestionError("The question is not valid text.", remedy="Send it as UTF-8.") from None
+    if "\0" in asked:
+        raise QuestionError("The question contains a NUL character.", remedy="Remove it.")
     if not asked:
         raise QuestionError("The question is empty.", remedy="Ask a question in words.")
     if len(asked) > LONGEST_QUESTION:

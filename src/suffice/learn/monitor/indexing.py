@@ -28,18 +28,32 @@ class Indexing:
 
     def refresh(self) -> int:
         """Read some new records, unless another thread does. Return how many are left; these are
-        read in the background. If the store cannot be written, the page shows what is indexed."""
+        read in the background. If that fails, the page shows what is indexed."""
         if self._lock.acquire(blocking=False):
             try:
                 if time.monotonic() - self._last >= self._pause:
                     self._last = time.monotonic()
                     if self.index.update():
                         self._start()
-            except StoreError as problem:
-                _LOG.warning("Index of decisions: %s", problem)
+            except Exception as problem:  # the page must not fail with it
+                _report(problem)
             finally:
                 self._lock.release()
         return self.index.behind()
+
+    def catch_up_within(self, seconds: float) -> int:
+        """Read all records there are now, for some seconds at most. Return how many are left; 0
+        means that none was left when this ended, even if others have been written since."""
+        end = time.monotonic() + seconds
+        try:
+            while self.index.update():
+                if time.monotonic() >= end:
+                    self._start()
+                    return self.index.behind()
+        except Exception as problem:  # the caller says that something is missing
+            _report(problem)
+            return max(self.index.behind(), 1)
+        return 0
 
     def catch_up(self) -> None:
         """Read all records that have not been read yet."""
@@ -57,5 +71,12 @@ class Indexing:
     def _run(self) -> None:
         try:
             self.catch_up()
-        except StoreError as problem:  # the next page tries again
-            _LOG.warning("Index of decisions: %s", problem)
+        except Exception as problem:  # the next page tries again
+            _report(problem)
+
+
+def _report(problem: Exception) -> None:
+    if isinstance(problem, StoreError):
+        _LOG.warning("Index of decisions: %s", problem)
+    else:
+        _LOG.error("Index of decisions: unexpected error.", exc_info=problem)

@@ -9,7 +9,7 @@ from typing import Any
 
 from suffice.learn.monitor.metrics import Metric
 from suffice.log.entry import Entry
-from suffice.log.payload import values
+from suffice.log.payload import UNREADABLE, values
 from suffice.record.decision import GATE, VERDICT
 from suffice.review.case import FEEDBACK, Rating
 from suffice.types import Action, Code, Level
@@ -72,7 +72,15 @@ class Observed:
 
 def observe(entry: Entry, similar: float) -> Observed:
     """Read a record, skipping parts that were erased or not stored. A search counts as empty if no
-    passage reaches the similarity `similar`."""
+    passage reaches the similarity `similar`. A damaged record has no observations; verifying the
+    log reports it."""
+    try:
+        return _observed(entry, similar)
+    except UNREADABLE:
+        return Observed(entry.id, entry.sequence, entry.time)
+
+
+def _observed(entry: Entry, similar: float) -> Observed:
     if entry.kind == FEEDBACK:
         down = values(entry.payload, ("rating",)).get("rating") == Rating.DOWN.value
         made = (Observation(Metric.CORRECTIONS, 1.0, counts=False),) if down else ()

@@ -19,6 +19,7 @@ from suffice.learn.monitor.tallies import METRIC, OTHER, SPREAD, STAGE, TOTAL, V
 from suffice.log.tables import TALLIES
 from suffice.record.index import DAY, HOUR
 from suffice.sql.database import Database
+from suffice.sql.functions import number_in
 from suffice.types import Action
 
 _STAGES = ("search", "gate", "draft", "check", "verdict", "record")
@@ -94,7 +95,7 @@ def series(database: Database, span: Span, reader: Reader | None) -> Series:
     with database.reading() as connection:
         scopes = known_scopes(connection, reader)
         if scopes is not None:
-            asked = asked.where(table.scope.in_(scopes))
+            asked = asked.where(number_in(table.scope, scopes))
         for bucket, name, count, total in connection.execute(asked):
             for sums in (by_bucket[bucket], whole):
                 before = sums.get(name, (0, 0.0))

@@ -54,7 +54,7 @@ async def documents_page(context: PageContext) -> Response:
     documents = Documents(context.gateway.library.store, context.person.reader)
     text, after = query.get("text", "").strip()[:_LONGEST], query.get("after", "")
     view = View(query.get("view", "")) if query.get("view", "") in tuple(View) else View.ALL
-    await refreshed(context)
+    behind = await refreshed(context)
     collections = await context.run(documents.collections)
     collection = query.get("collection", "")
     if collection not in collections:
@@ -68,6 +68,7 @@ async def documents_page(context: PageContext) -> Response:
     return context.render(
         "documents.html",
         found=found,
+        behind=behind,
         day=day,
         view=view,
         views=[(one, name, f"?{urlencode({**kept, 'view': one.value})}") for one, name in _VIEWS],
@@ -97,7 +98,7 @@ async def document_page(context: PageContext) -> Response:
     name = str(context.request.path_params["name"])
     collection = query.get("collection", "default")
     documents = Documents(context.gateway.library.store, context.person.reader)
-    await refreshed(context)
+    behind = await refreshed(context)
     try:
         found = await context.run(documents.history, collection, name)
     except DocumentMissing as problem:
@@ -111,6 +112,7 @@ async def document_page(context: PageContext) -> Response:
     return context.render(
         "document.html",
         found=found,
+        behind=behind,
         shown=shown,
         day=day,
         old=old,
@@ -124,6 +126,7 @@ async def document_page(context: PageContext) -> Response:
         used=f"/ui/log?{urlencode({'document': found.document})}",
         marks=await context.run(_marks, context, collection, name),
         readers=await context.run(_readers, context, shown),
+        reviewer=context.person.has(Role.REVIEWER),  # comments may quote withheld drafts
     )
 
 

@@ -13,18 +13,15 @@ from starlette.routing import Route
 from suffice.access.keys import Role
 from suffice.log.breaks import Verified
 from suffice.log.moment import now
-from suffice.log.record import Record
 from suffice.record.digest import ONLY_GATE
 from suffice.record.log import Log
 from suffice.record.verification import last_verification, record_verification
 from suffice.review.decisions import Decisions, Page, Wanted
 from suffice.server.ui.exported import exported
 from suffice.server.ui.page import PageContext, page
-from suffice.server.ui.records import limits_of, log_of, refreshed
+from suffice.server.ui.records import completed, limits_of, log_of, record_export, refreshed
 from suffice.types import Action
 
-EXPORT = "export"
-"""The kind of records about exports."""
 ACTIONS = (*(action.value for action in Action), ONLY_GATE)
 _LONGEST = 500
 _FIELDS = ("action", "caller", "document", "text", "since", "until")
@@ -33,7 +30,7 @@ _PORTION = 100
 
 async def log_page(context: PageContext) -> Response:
     log = log_of(context)
-    given = _given(context)
+    given = _given(context.request.query_params)
     wanted = wanted_of(given)
     before, after = (_number(context, name) for name in ("before", "after"))
     behind = await refreshed(context)
@@ -51,7 +48,7 @@ async def log_page(context: PageContext) -> Response:
         actions=[("", "All"), *((one, _named(one)) for one in ACTIONS)],
         newer=newer,
         older=older,
-        export=f"/ui/log/export?{urlencode(chosen)}",
+        chosen=chosen,
         behind=behind,
         verified=verified,
         may_verify=context.person.has(Role.REVIEWER),
@@ -78,11 +75,10 @@ async def verify(context: PageContext) -> Response:
 async def export(context: PageContext) -> Response:
     """The selected decisions as JSON lines, oldest first, as far as the person may read them."""
     log = log_of(context)
-    given = _given(context)
-    await refreshed(context)
+    given = _given(await context.form())
+    await completed(context)
     filters = {name: value for name, value in given.items() if value}
-    record = Record(EXPORT, {"what": "log", "filters": filters}, caller=context.person.name)
-    await context.run(log.append, record)
+    await record_export(context, "log", filters=filters)
     lines = _lines(context, log, wanted_of(given))
     name = f"suffice-log-{now():%Y-%m-%d}.jsonl"
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
@@ -121,9 +117,8 @@ def wanted_of(given: Mapping[str, str]) -> Wanted:
     )
 
 
-def _given(context: PageContext) -> dict[str, str]:
-    query = context.request.query_params
-    return {name: query.get(name, "").strip()[:_LONGEST] for name in _FIELDS}
+def _given(fields: Mapping[str, str]) -> dict[str, str]:
+    return {name: fields.get(name, "").strip()[:_LONGEST] for name in _FIELDS}
 
 
 def _day(text: str) -> date | None:
@@ -155,6 +150,6 @@ def _named(action: str) -> str:
 
 ROUTES = [
     Route("/log", page(log_page)),
-    Route("/log/export", page(export)),
+    Route("/log/export", page(export), methods=["POST"]),
     Route("/log/verify", page(verify, Role.REVIEWER), methods=["POST"]),
 ]

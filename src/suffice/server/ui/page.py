@@ -121,13 +121,7 @@ async def _handled(
         asked = request.url.path + (f"?{request.url.query}" if request.url.query else "")
         return RedirectResponse(f"{SIGN_IN}?next={quote(asked, safe='')}", 303)
     if not visit.person.has(role):
-        raise PageError(
-            403,
-            "Not allowed",
-            f"This page needs the role {role.value}.",
-            f"You are signed in as {visit.person.name}. Ask an admin for the role, or sign in "
-            "with another account.",
-        )
+        raise _not_allowed(visit.person, role)
     form = await checked_form(request, visit, gateway) if posted else Form([])
     context = PageContext(request, gateway, visit.person, visit.csrf, site, visit, form)
     limit = gateway.state.settings.server.timeout
@@ -156,6 +150,18 @@ async def checked_form(
     if not security.same_token(sent, visit.csrf):
         raise _foreign()
     return form
+
+
+def _not_allowed(person: Person, role: Role) -> PageError:
+    needed = f"This page needs the role {role.value}."
+    if not person.principal.id:
+        remedy = (
+            "You have not signed in. Sign in with an account that has the role; to create one, run "
+            f"on the machine that has the store: suffice accounts add NAME --role {role.value}"
+        )
+        return PageError(403, "Not allowed", needed, remedy)
+    remedy = f"You are signed in as {person.name}. Ask an admin for the role, or sign in with "
+    return PageError(403, "Not allowed", needed, f"{remedy}another account.")
 
 
 def _foreign() -> PageError:

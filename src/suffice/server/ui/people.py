@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import timedelta
 from typing import Any
 
@@ -36,7 +37,8 @@ async def create_key(context: PageContext) -> Response:
             form.get("name", "").strip(),
             _roles(form, Role),
             _labels(context, form),
-            _list(form, "collections") or (ALL,),
+            _within(form, "collection", context.person.principal.collections),
+            _within(form, "route", context.person.principal.routes),
             by=context.person.name,
             expires=expires,
         )
@@ -66,8 +68,9 @@ async def add_account(context: PageContext) -> Response:
             form.get("password", ""),
             _roles(form, SITE_ROLES),
             _labels(context, form),
-            _list(form, "collections") or (ALL,),
+            _within(form, "collection", context.person.principal.collections),
             by=context.person.name,
+            routes=context.person.principal.routes,
         )
 
     try:
@@ -150,6 +153,8 @@ async def _page(
         all_roles=[role.value for role in Role],
         site_roles=[role.value for role in SITE_ROLES],
         labels=sorted(context.person.reader.labels),
+        collections=_hint(context.person.principal.collections),
+        routes=_hint(context.person.principal.routes),
         days=list(_DAYS.items()),
         now=timestamp(now()),
     )
@@ -181,8 +186,26 @@ def _labels(context: PageContext, form: Form) -> list[str]:
     return labels
 
 
+def _within(form: Form, what: str, own: Collection[str]) -> list[str]:
+    """The collections or routes to give: those of the admin if the form names none. Nobody gives
+    what they may not use, and `*` is more than any list."""
+    given = _list(form, f"{what}s")
+    foreign = [] if ALL in own else sorted(set(given) - set(own))
+    if foreign:
+        raise PrincipalError(
+            f"You may not use the {what} {', '.join(foreign)}.",
+            remedy=f"You may give: {', '.join(sorted(own)) or 'none'}. For others, use "
+            f"`suffice keys create` or `suffice accounts add` on the machine that has the store.",
+        )
+    return given or sorted(own)
+
+
 def _list(form: Form, name: str) -> list[str]:
     return [part for part in form.get(name, "").replace(",", " ").split() if part]
+
+
+def _hint(own: Collection[str]) -> str:
+    return "Empty: all." if ALL in own else f"Empty: all of yours ({', '.join(sorted(own))})."
 
 
 def _own(what: str, act: str) -> PageError:

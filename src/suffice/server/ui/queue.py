@@ -22,6 +22,7 @@ from suffice.review.case import Case, State
 from suffice.review.queue import Counts, Order, Wanted
 from suffice.review.review import Review
 from suffice.server.ui.page import PageContext, PageError, page
+from suffice.server.ui.records import record_export
 
 E = TypeVar("E", bound=Enum)
 PATH = "/ui/queue"
@@ -127,6 +128,7 @@ async def labels(context: PageContext) -> Response:
         return "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows).encode()
 
     body = await context.run(written)
+    await record_export(context, "labels", rows=body.count(b"\n"))
     headers = {"Content-Disposition": 'attachment; filename="labels.jsonl"'}
     return Response(body, 200, headers, "application/jsonl; charset=utf-8")
 
@@ -182,5 +184,5 @@ def _member(kind: type[E], value: str) -> E | None:
 
 ROUTES = [
     Route("/queue", page(show, Role.REVIEWER)),
-    Route("/queue/labels.jsonl", page(labels, Role.REVIEWER)),
+    Route("/queue/labels.jsonl", page(labels, Role.REVIEWER), methods=["POST"]),
 ]

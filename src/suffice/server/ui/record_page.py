@@ -121,7 +121,11 @@ def _found(context: PageContext) -> Found:
     return Found(
         case,
         seen,
-        _related(about, hidden=seen.seen is None or bool(seen.seen.hidden)),
+        _related(
+            about,
+            hidden=seen.seen is None or bool(seen.seen.hidden),
+            reviewer=context.person.has(Role.REVIEWER),
+        ),
         verify_around(log.database, entry.sequence),
         last_verification(log),
         _models(log, str(fields.get("setup", ""))),
@@ -132,13 +136,15 @@ def _found(context: PageContext) -> Found:
     )
 
 
-def _related(entries: Sequence[Entry], *, hidden: bool) -> tuple[Related, ...]:
-    """Records about the decision. What people wrote may quote it, so it is hidden with it."""
+def _related(entries: Sequence[Entry], *, hidden: bool, reviewer: bool) -> tuple[Related, ...]:
+    """Records about the decision. Their words may quote it and its draft: they are hidden with
+    the decision, and, like withheld drafts, they are for reviewers. So is the reason of a gap."""
     found = []
     for entry in entries:
         fields = entry.fields()
         act = entry.id.removeprefix(f"{subject_of(entry.id)}.").partition(".")[0]
-        words = [fields.get(name) for name in ("rating", "reason", "comment", "text")]
+        named = ("rating", "reason", "comment", "text") if reviewer else ("rating",)
+        words = [fields.get(name) for name in named]
         why = fields.get("why")
         words += [", ".join(map(str, why))] if isinstance(why, list) else []
         text = "" if hidden else ": ".join(str(word) for word in words if word)

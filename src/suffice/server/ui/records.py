@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+from suffice.log.record import Record
 from suffice.record.log import Log
 from suffice.server.ui.page import PageContext, PageError
+
+EXPORT = "export"
+"""The kind of records about exports."""
+_SECONDS = 5.0
+"""How long a download waits for the index."""
 
 
 def log_of(context: PageContext) -> Log:
@@ -21,6 +27,26 @@ def log_of(context: PageContext) -> Log:
 async def refreshed(context: PageContext) -> int:
     """Bring the index of decisions up to date; return how many records are still unread."""
     return await context.run(context.gateway.indexing.refresh)
+
+
+async def record_export(context: PageContext, what: str, **details: object) -> None:
+    """Record who takes which data away. The data may be sent only afterwards."""
+    record = Record(EXPORT, {"what": what, **details}, caller=context.person.name)
+    await context.run(log_of(context).append, record)
+
+
+async def completed(context: PageContext) -> None:
+    """Bring the index of decisions up to date for a download, which must be complete; raise if that
+    takes too long."""
+    left = await context.run(context.gateway.indexing.catch_up_within, _SECONDS)
+    if left:
+        raise PageError(
+            503,
+            "Still indexing",
+            f"{left:,} records are still being indexed, so the download would be incomplete.",
+            "Try again in a moment. If the number does not fall, the gateway's log says why.",
+            {"Retry-After": "10"},
+        )
 
 
 def sees_all(context: PageContext) -> bool:

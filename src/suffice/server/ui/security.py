@@ -57,6 +57,13 @@ def from_here(request: Request) -> bool:
     return request.headers.get("sec-fetch-site", "same-origin") in ("same-origin", "none")
 
 
+def from_elsewhere(request: Request) -> bool:
+    """Whether, according to the browser, a page of another site, port or host made this request or
+    links to it."""
+    told = request.headers.get("sec-fetch-site", "")
+    return not from_here(request) or told in ("cross-site", "same-site")
+
+
 def _netloc(origin: str) -> str:
     try:
         return urlsplit(origin).netloc.lower()

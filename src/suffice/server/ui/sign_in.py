@@ -16,7 +16,7 @@ from suffice.server.ui import security
 from suffice.server.ui.page import SIGN_IN, Form, checked_form, entry, rendered
 from suffice.server.ui.page_error import too_many_attempts
 from suffice.server.ui.site import Site
-from suffice.server.ui.visit import Visit, visit_of
+from suffice.server.ui.visit import Visit, accepts_local, visit_of
 
 _WRONG = "The name or the password is wrong."
 _WRONG_KEY = "This key is unknown, was revoked or has expired."
@@ -51,7 +51,9 @@ async def form_page(request: Request, site: Site, visit: Visit) -> Response:
         and "switch" not in request.query_params
     ):
         return RedirectResponse(target, 303)
-    return rendered(site, visit, "sign_in.html", next=target, name="", problem="")
+    # Whoever followed a link of another site may go on by a link of this one.
+    local = accepts_local(request, site) and security.from_elsewhere(request)
+    return rendered(site, visit, "sign_in.html", next=target, name="", problem="", local=local)
 
 
 async def sign_in(request: Request, site: Site, visit: Visit) -> Response:
@@ -70,9 +72,8 @@ async def sign_in(request: Request, site: Site, visit: Visit) -> Response:
             why = "no role" if principal else "wrong"
             await site.run(lambda: _refused(site, typed, attempt, why))
             problem = _NO_ROLE if principal else (_WRONG_KEY if typed.is_key else _WRONG)
-            return rendered(
-                site, visit, "sign_in.html", 401, next=target, name=typed.name, problem=problem
-            )
+            shown = {"next": target, "name": typed.name, "problem": problem, "local": False}
+            return rendered(site, visit, "sign_in.html", 401, **shown)
     return await _started(site, visit, principal, typed, attempt, target)
 
 

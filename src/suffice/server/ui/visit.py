@@ -22,9 +22,12 @@ from suffice.server.ui import security
 from suffice.server.ui.page_error import PageError
 from suffice.server.ui.site import Site
 
-LOCAL = Principal("", LOCAL_NAME, frozenset({Role.ADMIN}))
-"""The local user of a gateway that requires no keys and accepts only local connections. Like
-callers without a key, this user may read public documents only."""
+
+def local_user(role: str) -> Principal:
+    """The local user of a gateway that requires no keys and accepts only local connections. Like
+    callers without a key, this user may read public documents only. It is no admin unless the
+    settings say so: a key that it creates would outlast an open gateway."""
+    return Principal("", LOCAL_NAME, frozenset({Role(role)}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,11 +114,17 @@ async def _signed_in(visit: Visit, token: str, site: Site) -> Visit | None:
     return replace(visit.of(principal), secret=token, session=token)
 
 
+def accepts_local(request: Request, site: Site) -> bool:
+    """Whether the local user needs no sign-in here."""
+    return site.gateway.authenticator.open and not is_proxied(request.headers)
+
+
 async def _local(visit: Visit, site: Site) -> Visit:
     """The local user, if the API accepts callers without a key. Requests through a proxy are never
-    local, even if the proxy authenticates them."""
+    local, even if the proxy authenticates them, and neither are those of other sites: they need no
+    cookie to come from the browser of the local user."""
     authenticator, headers = site.gateway.authenticator, visit.request.headers
-    if not authenticator.open or is_proxied(headers):
+    if not accepts_local(visit.request, site) or security.from_elsewhere(visit.request):
         return visit
     try:
         caller = await identified(authenticator, headers)
@@ -123,4 +132,5 @@ async def _local(visit: Visit, site: Site) -> Visit:
         if problem.status == 403:  # a foreign host name: DNS rebinding
             raise PageError(403, "Not allowed", problem.message) from None
         return visit
-    return visit.of(LOCAL) if caller == ANYONE else visit
+    role = site.gateway.state.settings.server.site.local_role
+    return visit.of(local_user(role)) if caller == ANYONE else visit

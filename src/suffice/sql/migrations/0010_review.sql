@@ -9,11 +9,11 @@ CREATE TABLE review_cases (
     priority {integer} NOT NULL,
     why {text} NOT NULL,               -- reasons, each between spaces
     assignee {text} NOT NULL,          -- empty: nobody
-    access {text} NOT NULL             -- collections and labels of its passages; empty: unknown
+    scope {integer} NOT NULL           -- id in decision_scopes; 0: unknown
 );
 CREATE INDEX review_cases_priority ON review_cases (waiting, priority DESC, sequence);
 CREATE INDEX review_cases_sequence ON review_cases (waiting, sequence);
-CREATE INDEX review_cases_counts ON review_cases (access, state, why, assignee);
+CREATE INDEX review_cases_counts ON review_cases (scope, state, why, assignee);
 
 CREATE TABLE review_place (
     id {integer} PRIMARY KEY CHECK (id = 1),

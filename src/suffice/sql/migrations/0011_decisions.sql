@@ -7,7 +7,8 @@ CREATE TABLE decision_index (
 );
 INSERT INTO decision_index VALUES (1, 0);
 
--- Who may know of a decision: the collections and access labels of all its passages.
+-- Who may know of a decision: the collections and access labels of all its passages. The review
+-- queue refers to them too. They can be too long for an index, so the key is a digest.
 CREATE TABLE decision_scopes (
     id {integer} PRIMARY KEY,          -- digest of the body
     body {text} NOT NULL               -- JSON: [[collection, [label, …]], …]; null: not stored
