@@ -8,7 +8,7 @@ from typing import Any
 
 import httpx2
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
 from suffice.evidence.library import Library
 from suffice.review.review import Review
@@ -109,6 +109,7 @@ def test_a_reason_is_asked_for_and_enter_then_sends_the_choice(
     arrived(tab, tab.locator("#decide"))
     tab.keyboard.press("w")
     expect(tab.get_by_label("Reason")).to_be_focused()
+    expect(tab.get_by_role("alert")).to_have_text("Type the reason. Enter sends: Keep withheld.")
     tab.keyboard.type("w is only a letter here")
     tab.keyboard.press("Enter")
     arrived(tab, tab.locator("#decided").filter(has_text="Confirmed by ada-reviewer: w is only"))
@@ -126,3 +127,68 @@ def test_a_reason_is_asked_for_and_enter_then_sends_the_choice(
         1: False,
         2: False,
     }
+
+
+def sign_in(tab: Page, site: RunningGateway, people: People, path: str) -> None:
+    tab.goto(f"{site.url}{path}")
+    tab.get_by_label("Name", exact=True).fill(people.name("reviewer"))
+    tab.get_by_label("Password").fill(PASSWORD)
+    tab.get_by_role("button", name="Sign in", exact=True).click()
+    arrived(tab, tab.locator("#decide"))
+
+
+FIELDS = ("#field-reason", "#comment-1", "#mark-1")
+"""Fields of forms whose buttons are choices: a decision, a judgement of a claim, and a mark."""
+
+
+@pytest.mark.parametrize("scripts", [True, False])
+def test_enter_in_a_field_chooses_nothing(
+    careful: RunningGateway, people: People, browser: Browser, scripts: bool
+) -> None:
+    assert careful.inner.log is not None
+    review = Review(careful.inner.log)
+    id = review.log.write(some.HELD)
+    context = browser.new_context(java_script_enabled=scripts)
+    context.set_default_timeout(PATIENCE * 1_000)
+    tab = context.new_page()
+    sign_in(tab, careful, people, f"/ui/queue/{id}")
+    sent: list[str] = []
+    tab.on("request", lambda request: sent.append(request.method))
+    for selector in FIELDS:
+        field = tab.locator(selector)
+        if not field.is_visible():
+            tab.locator("details", has=field).locator("summary").click()
+        field.fill("Looks right to me")
+        field.press("Enter")
+        if scripts:
+            told = tab.locator("form", has=field).get_by_role("alert")
+            expect(told).to_have_text("Nothing was sent. Choose one of the buttons.")
+        expect(field).to_have_value("Looks right to me")
+    assert "POST" not in sent
+    # After a request that is sent, all earlier ones would have arrived.
+    tab.get_by_label("Assignee").fill("grace")
+    tab.get_by_label("Assignee").press("Enter")
+    arrived(tab, tab.get_by_role("status").filter(has_text="Assigned to grace."))
+    assert sent.count("POST") == 1
+    case = review.case(id)
+    assert (case.decided, case.judged, case.marks, case.assignee) == ((), (), (), "grace")
+    context.close()
+
+
+def test_a_choice_by_key_ends_when_the_reason_is_left(
+    careful: RunningGateway, people: People, tab: Page
+) -> None:
+    assert careful.inner.log is not None
+    review = Review(careful.inner.log)
+    id = review.log.write(some.HELD)
+    sign_in(tab, careful, people, f"/ui/queue/{id}")
+    tab.keyboard.press("r")
+    reason = tab.get_by_label("Reason")
+    expect(reason).to_be_focused()
+    expect(tab.get_by_role("alert")).to_have_text("Type the reason. Enter sends: Release.")
+    tab.keyboard.press("Escape")
+    expect(tab.get_by_role("alert")).to_have_count(0)
+    reason.fill("Not sure yet")
+    reason.press("Enter")
+    expect(tab.get_by_role("alert")).to_have_text("Nothing was sent. Choose one of the buttons.")
+    assert review.case(id).open

@@ -21,18 +21,40 @@
     one("textarea", details).focus();
   };
 
+  const hint = (form, text) => {
+    one("[data-enter-hint]", form)?.remove();
+    if (!text) return;
+    const said = document.createElement("p");
+    said.className = "hint";
+    said.dataset.enterHint = "";
+    said.setAttribute("role", "alert");
+    said.textContent = text;
+    form.append(said);
+  };
+
   // A decision needs a reason. The browser asks for it, and Enter then sends what was chosen.
   let chosen = null;
   const decide = (button) => {
+    const reason = one("[name=reason]", button.form);
+    if (reason.value.trim()) return button.form.requestSubmit(button);
+    reason.focus();
     chosen = button;
-    if (!one("[name=reason]", button.form).value.trim()) one("[name=reason]", button.form).focus();
-    else button.form.requestSubmit(button);
+    hint(button.form, `Type the reason. Enter sends: ${button.textContent.trim()}.`);
   };
-  const sendsChosen = (event) => {
-    if (event.key !== "Enter" || event.target.name !== "reason" || !chosen) return;
+  // Where Enter would have to choose between buttons, it sends nothing.
+  const onEnter = (event) => {
+    const { form } = event.target;
+    if (event.target.localName !== "input" || !form || event.isComposing) return;
+    if (!one("[data-no-default]", form)) return;
     event.preventDefault();
-    event.target.form.requestSubmit(chosen);
+    if (chosen?.form === form) form.requestSubmit(chosen);
+    else hint(form, "Nothing was sent. Choose one of the buttons.");
   };
+  document.addEventListener("focusout", (event) => {
+    if (!chosen || event.target.name !== "reason") return;
+    hint(chosen.form, "");
+    chosen = null;
+  });
 
   // In the list, j and k move between the cases.
   const move = (step) => {
@@ -45,7 +67,7 @@
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || one("dialog[open]")) return;
     if (suffice.typing(event.target)) {
-      sendsChosen(event);
+      if (event.key === "Enter") onEnter(event);
       if (event.key === "Escape") event.target.blur();
       return;
     }

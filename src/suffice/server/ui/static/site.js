@@ -32,7 +32,7 @@
     setTimeout(() => form.querySelectorAll("button").forEach((one) => (one.disabled = true)), 0);
   };
   const ready = () => {
-    for (const button of document.querySelectorAll("form[data-busy] button")) {
+    for (const button of document.querySelectorAll("form[data-busy] button:not([data-no-default])")) {
       button.disabled = false;
       button.removeAttribute("aria-busy");
     }
