@@ -171,7 +171,7 @@ def test_all_is_every_one_and_nothing_is_none() -> None:
         ({"name": "0123456789abcdef"}, "not a valid name"),
         ({"name": "x" * 101}, "not a valid name"),
         ({"name": "a\0"}, "not a valid name"),
-        ({"roles": ["king"]}, "caller, reviewer, librarian, admin"),
+        ({"roles": ["king"]}, "caller, viewer, reviewer, librarian, admin"),
         ({"labels": [""]}, "not a valid label"),
         ({"routes": ["\ud800"]}, "not a valid route"),
         ({"limits": {"speed": 1}}, "requests_per_minute"),

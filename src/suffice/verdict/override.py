@@ -43,7 +43,7 @@ def corrected(verdict: Verdict, text: str, note: str) -> Verdict:
     return replace(
         verdict,
         action=Action.CAVEAT,
-        reason=wording.CORRECTED,
+        reason=wording.CORRECTED_BY_PERSON,
         released=text,
         citations=tuple(
             known.get(n, Citation(n, passage, "")) for n, passage in sources if n in cited

@@ -116,7 +116,7 @@ def merged(front: FrontMatter, given: FrontMatter) -> FrontMatter:
         inside, beside = getattr(front, key), getattr(given, key)
         if inside and beside and inside != beside:
             raise Unreadable(
-                f"declares a '{key}' that differs from the request",
+                f"declares an '{key}' that differs from the request",
                 remedy=f"Send '{key}' in one place only.",
             )
         changes[key] = inside or beside
