@@ -32,6 +32,7 @@ from suffice.server.openapi import document
 from suffice.settings import RouteSettings, read_settings
 from suffice.testing.upstream import ScriptedUpstream, says
 from tests.server.gateway import routes, running
+from tests.waiting import PATIENCE
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -188,7 +189,8 @@ def _curl(words: list[str], _: Path, gateway: str) -> None:
     url = given.replace("http://127.0.0.1:8080", gateway)
     body = words[words.index("-d") + 1] if "-d" in words else None
     headers = {"content-type": "application/json"}
-    answer = httpx2.request("POST" if body else "GET", url, content=body, headers=headers)
+    method = "POST" if body else "GET"
+    answer = httpx2.request(method, url, content=body, headers=headers, timeout=PATIENCE)
     assert answer.status_code == 200, answer.text
 
 
