@@ -18,7 +18,6 @@ def test_a_question_is_stripped() -> None:
         ("", "empty"),
         (" \n", "empty"),
         ("half \ud800", "not valid text"),
-        ("nul \0 inside", "NUL"),
         ("a" * (LONGEST_QUESTION + 1), "over the limit"),
     ],
 )
@@ -26,3 +25,7 @@ def test_an_unusable_question_is_refused_with_a_remedy(question: str, said: str)
     with pytest.raises(QuestionError, match=said) as caught:
         checked_question(question)
     assert caught.value.remedy
+
+
+def test_a_nul_character_is_read_as_a_space() -> None:
+    assert checked_question("\0Who\0won? ") == "Who won?"

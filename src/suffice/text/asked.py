@@ -8,19 +8,17 @@ LONGEST_QUESTION = 8_000
 
 
 def checked_question(question: str) -> str:
-    """Return the question, stripped. Raise `QuestionError` if it is unusable."""
+    """Return the question, stripped, with spaces for NUL characters. Raise `QuestionError` if it is unusable."""
     if not isinstance(question, str):
         kind = "None" if question is None else type(question).__name__
         raise QuestionError(
             f"The question must be text, not {kind}.", remedy="Ask a question in words."
         )
-    asked = question.strip()
+    asked = question.replace("\0", " ").strip()  # PostgreSQL stores no NUL
     try:
         asked.encode()
     except UnicodeEncodeError:
         raise QuestionError("The question is not valid text.", remedy="Send it as UTF-8.") from None
-    if "\0" in asked:
-        raise QuestionError("The question contains a NUL character.", remedy="Remove it.")
     if not asked:
         raise QuestionError("The question is empty.", remedy="Ask a question in words.")
     if len(asked) > LONGEST_QUESTION:
