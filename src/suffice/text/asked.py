@@ -8,7 +8,8 @@ LONGEST_QUESTION = 8_000
 
 
 def checked_question(question: str) -> str:
-    """Return the question, stripped, with spaces for NUL characters. Raise `QuestionError` if it is unusable."""
+    """Return the question, stripped, with spaces for NUL characters. Raise `QuestionError` if it is
+    unusable."""
     if not isinstance(question, str):
         kind = "None" if question is None else type(question).__name__
         raise QuestionError(
