@@ -27,5 +27,5 @@ def test_an_unusable_question_is_refused_with_a_remedy(question: str, said: str)
     assert caught.value.remedy
 
 
-def test_a_nul_character_is_read_as_a_space() -> None:
-    assert checked_question("\0Who\0won? ") == "Who won?"
+def test_a_nul_character_is_replaced() -> None:
+    assert checked_question("Who\0won? ") == "Who\ufffdwon?"

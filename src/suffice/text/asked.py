@@ -8,14 +8,14 @@ LONGEST_QUESTION = 8_000
 
 
 def checked_question(question: str) -> str:
-    """Return the question, stripped, with spaces for NUL characters. Raise `QuestionError` if it is
+    """Return the question, stripped and without NUL characters. Raise `QuestionError` if it is
     unusable."""
     if not isinstance(question, str):
         kind = "None" if question is None else type(question).__name__
         raise QuestionError(
             f"The question must be text, not {kind}.", remedy="Ask a question in words."
         )
-    asked = question.replace("\0", " ").strip()  # PostgreSQL stores no NUL
+    asked = question.replace("\0", "\ufffd").strip()  # PostgreSQL stores no NUL
     try:
         asked.encode()
     except UnicodeEncodeError:
