@@ -13,7 +13,7 @@ from suffice.batch import engines
 from suffice.batch.engines import OnRay
 from suffice.batch.rows import Chunk
 from suffice.batch.sources import Source
-from suffice.batch.task import Task, Told
+from suffice.batch.task import RowProgress, Task
 from tests.batch.batches import work
 
 
@@ -25,7 +25,7 @@ class Deadly(OnRay):
         self._marks = marks
 
     def parts(
-        self, task: Task, sources: Sequence[Source], chunks: Sequence[Chunk], told: Told
+        self, task: Task, sources: Sequence[Source], chunks: Sequence[Chunk], progress: RowProgress
     ) -> Iterator[tuple[int, bytes]]:
         marks, plain = self._marks, engines._Actor
 
@@ -39,7 +39,7 @@ class Deadly(OnRay):
 
         engines._Actor = Killed  # type: ignore[misc]
         try:
-            yield from super().parts(task, sources, chunks, told)
+            yield from super().parts(task, sources, chunks, progress)
         finally:
             engines._Actor = plain  # type: ignore[misc]
 

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from suffice.batch.rows import Chunk
 from suffice.batch.sources import Source
-from suffice.batch.task import Processor, Task, Told
+from suffice.batch.task import Processor, RowProgress, Task
 from suffice.errors import ExtraMissing, SufficeError
 
 _REACH_SECONDS = 10.0
@@ -17,10 +17,12 @@ _REACH_SECONDS = 10.0
 
 class Engine(Protocol):
     def parts(
-        self, task: Task, sources: Sequence[Source], chunks: Sequence[Chunk], told: Told
+        self, task: Task, sources: Sequence[Source], chunks: Sequence[Chunk], progress: RowProgress
     ) -> Iterator[tuple[int, bytes]]:
-        """The number and the part of each chunk, in any order. `told` receives the number of rows
-        done in the current chunk."""
+        """The number and the part of each chunk, in any order.
+
+        `progress` receives the number of rows done in the current chunk.
+        """
         ...
 
 
@@ -28,11 +30,11 @@ class OneProcess:
     """Works through the chunks in order, in this process."""
 
     def parts(
-        self, task: Task, sources: Sequence[Source], chunks: Sequence[Chunk], told: Told
+        self, task: Task, sources: Sequence[Source], chunks: Sequence[Chunk], progress: RowProgress
     ) -> Iterator[tuple[int, bytes]]:
         processor = Processor(task, sources)
         for chunk in chunks:
-            yield chunk.number, processor.part(chunk, told)
+            yield chunk.number, processor.part(chunk, progress)
 
 
 class OnRay:
@@ -43,7 +45,7 @@ class OnRay:
         self._address, self._workers = address, workers
 
     def parts(
-        self, task: Task, sources: Sequence[Source], chunks: Sequence[Chunk], told: Told
+        self, task: Task, sources: Sequence[Source], chunks: Sequence[Chunk], progress: RowProgress
     ) -> Iterator[tuple[int, bytes]]:
         ray = _ray()
         if not ray.is_initialized():

@@ -71,7 +71,7 @@ class Task:
         return lambda row: _gate(opened, row)
 
 
-class Told(Protocol):
+class RowProgress(Protocol):
     def __call__(self, rows: int) -> None: ...
 
 
@@ -83,13 +83,13 @@ class Processor:
         self._reader = Reader(self._sources, task.settings.read.max_bytes)
         self._work = task.open()
 
-    def part(self, chunk: Chunk, told: Told = lambda rows: None) -> bytes:
+    def part(self, chunk: Chunk, progress: RowProgress = lambda rows: None) -> bytes:
         """The results of a chunk, one a line, after a line with their counts."""
         lines: list[bytes] = []
         counts = Counter[str]()
         place = self._sources[chunk.source].place
         for row in self._reader.rows(chunk):
-            told(len(lines))
+            progress(len(lines))
             mark, value = self._result(place, row)
             counts["bad" if mark == BAD else str(value.get("verdict", value.get("level")))] += 1
             lines.append(mark + encoded(value))

@@ -22,7 +22,7 @@ from suffice.types import Draft, Evidence
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class PastQuestion:
     """A question of the past week. `draft` is what a careless model wrote; without one, the answer
     is quoted from the documents. `days`: how long ago."""
 
@@ -35,51 +35,51 @@ class Asked:
 
 
 WEEK = (
-    Asked("How many days per week may I work remotely?", 6.6),
-    Asked("How many days of paid holiday do I have per year?", 6.1, rating="up"),
-    Asked(
+    PastQuestion("How many days per week may I work remotely?", 6.6),
+    PastQuestion("How many days of paid holiday do I have per year?", 6.1, rating="up"),
+    PastQuestion(
         "After how many minutes do screens lock?",
         5.7,
         "helpdesk-bot",
         "Screens lock after 15 minutes without activity [1].",
         rescue=False,
     ),
-    Asked("Which printer is on the second floor?", 5.2, "helpdesk-bot", rating="down"),
-    Asked("Above which amount do I need a receipt for a taxi on a business trip?", 4.4),
-    Asked(
+    PastQuestion("Which printer is on the second floor?", 5.2, "helpdesk-bot", rating="down"),
+    PastQuestion("Above which amount do I need a receipt for a taxi on a business trip?", 4.4),
+    PastQuestion(
         "How long is parental leave for the parent who gives birth?",
         3.9,
         "intranet",
         "The parent who gives birth is entitled to 20 weeks of leave on full pay [1]. The company "
         "also pays for a midwife of your choice [1].",
     ),
-    Asked("When is my salary paid?", 3.1, rating="up"),
-    Asked("Who won the world cup in 1998?", 2.7),
-    Asked(
+    PastQuestion("When is my salary paid?", 3.1, rating="up"),
+    PastQuestion("Who won the world cup in 1998?", 2.7),
+    PastQuestion(
         "How long are invoices kept?",
         2.5,
         "helpdesk-bot",
         "Invoices and accounting records are kept for 10 years [9].",
         rescue=False,
     ),
-    Asked(
+    PastQuestion(
         "From which day of sickness on do I need a doctor's certificate?",
         2.2,
         "helpdesk-bot",
         "A doctor's certificate is required from the first day of absence [1].",
         rescue=False,
     ),
-    Asked("How many quotations are needed for orders above 8,000 euros?", 1.6),
-    Asked(
+    PastQuestion("How many quotations are needed for orders above 8,000 euros?", 1.6),
+    PastQuestion(
         "How much may a hotel room in Paris cost?",
         1.3,
         "intranet",
         "In Paris, London, Zurich and Copenhagen the ceiling is 190 euros [2].",
         rescue=False,
     ),
-    Asked("How long are recorded support calls kept?", 1.1),
-    Asked("May I bring my dog to the office?", 0.6, rating="down"),
-    Asked("How many additional days of holiday may I buy?", 0.3),
+    PastQuestion("How long are recorded support calls kept?", 1.1),
+    PastQuestion("May I bring my dog to the office?", 0.6, rating="down"),
+    PastQuestion("How many additional days of holiday may I buy?", 0.3),
 )
 
 
@@ -105,12 +105,12 @@ def seed(library: Library, settings: Settings, told: Callable[[int, int], None])
     told(len(WEEK), len(WEEK))
 
 
-def _at_times(end: datetime) -> Iterator[tuple[Asked, datetime]]:
+def _at_times(end: datetime) -> Iterator[tuple[PastQuestion, datetime]]:
     for asked in WEEK:
         yield asked, end - timedelta(days=asked.days)
 
 
-def _pipeline(base: Pipeline, asked: Asked, recorder: Recorder) -> Pipeline:
+def _pipeline(base: Pipeline, asked: PastQuestion, recorder: Recorder) -> Pipeline:
     own = replace(base, record=recorder.by(asked.caller))
     if not asked.draft:
         return own

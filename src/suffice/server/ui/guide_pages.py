@@ -30,7 +30,7 @@ async def switch(context: PageContext) -> Response:
 
 def _kept(context: PageContext, path: str, guide: Guide) -> Response:
     response = RedirectResponse(security.local_path(path), 303)
-    secure = context.visit.secure
+    secure = context.browser.secure
     security.set_cookie(response, COOKIE, guide.value, secure=secure, strict=True)
     return response
 

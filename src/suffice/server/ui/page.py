@@ -23,11 +23,11 @@ from suffice.server.gateway import Gateway
 from suffice.server.sending import Gone
 from suffice.server.telemetry.logs import description_of
 from suffice.server.ui import security
+from suffice.server.ui.browser import Browser, Person, browser_of
 from suffice.server.ui.forms import read_form
 from suffice.server.ui.guide import guide_of
 from suffice.server.ui.page_error import PageError
 from suffice.server.ui.site import LongJobRunning, Overloaded, Site
-from suffice.server.ui.visit import Person, Visit, visit_of
 
 T = TypeVar("T")
 log = logging.getLogger("suffice.server")
@@ -49,7 +49,7 @@ class PageContext:
     person: Person
     csrf: str
     site: Site
-    visit: Visit
+    browser: Browser
     _form: Form = field(default_factory=lambda: Form([]))
 
     async def form(self) -> Form:
@@ -67,7 +67,7 @@ class PageContext:
     def render(self, template: str, /, status: int = 200, **values: Any) -> Response:
         """Render a template, with person, csrf, nav, path, theme and notice as additional
         values."""
-        return rendered(self.site, self.visit, template, status, **values)
+        return rendered(self.site, self.browser, template, status, **values)
 
     def redirect(self, path: str, notice: str = "") -> Response:
         """Redirect to a path of the site (303). `notice` is shown there once."""
@@ -75,7 +75,7 @@ class PageContext:
         response = RedirectResponse(target, 303)
         if notice:
             sealed = security.sealed_notice(notice, self.csrf)
-            security.set_cookie(response, security.NOTICE, sealed, secure=self.visit.secure)
+            security.set_cookie(response, security.NOTICE, sealed, secure=self.browser.secure)
         return response
 
 
@@ -88,46 +88,46 @@ def page(handler: Handler, role: Role = Role.VIEWER) -> Endpoint:
 
     async def endpoint(request: Request) -> Response:
         site: Site = request.app.state.site
-        visit = Visit.new(request, site)
+        browser = Browser.new(request, site)
         try:
-            visit = await visit_of(request, site)
-            response = await _complete(await _handled(handler, role, visit, request, site), site)
+            browser = await browser_of(request, site)
+            response = await _complete(await _handled(handler, role, browser, request, site), site)
         except Exception as problem:
-            response = failed(site, visit, problem)
-        return visit.keep(security.secured(response))
+            response = failed(site, browser, problem)
+        return browser.keep(security.secured(response))
 
     return endpoint
 
 
-def entry(handler: Callable[[Request, Site, Visit], Awaitable[Response]]) -> Endpoint:
+def entry(handler: Callable[[Request, Site, Browser], Awaitable[Response]]) -> Endpoint:
     """An endpoint that does not require sign-in."""
 
     async def endpoint(request: Request) -> Response:
         site: Site = request.app.state.site
-        visit = Visit.new(request, site)
+        browser = Browser.new(request, site)
         try:
-            response = await _complete(await handler(request, site, visit), site)
+            response = await _complete(await handler(request, site, browser), site)
         except Exception as problem:
-            response = failed(site, visit, problem)
-        return visit.keep(security.secured(response))
+            response = failed(site, browser, problem)
+        return browser.keep(security.secured(response))
 
     return endpoint
 
 
 async def _handled(
-    handler: Handler, role: Role, visit: Visit, request: Request, site: Site
+    handler: Handler, role: Role, browser: Browser, request: Request, site: Site
 ) -> Response:
     gateway: Gateway = request.app.state.gateway
     posted = request.method not in ("GET", "HEAD")
-    if visit.person is None:
+    if browser.person is None:
         if posted:
             raise PageError(401, "Signed out", "Your session has ended.", "Sign in and try again.")
         asked = request.url.path + (f"?{request.url.query}" if request.url.query else "")
         return RedirectResponse(f"{SIGN_IN}?next={quote(asked, safe='')}", 303)
-    if not visit.person.has(role):
-        raise _not_allowed(visit.person, role)
-    form = await checked_form(request, visit, gateway) if posted else Form([])
-    context = PageContext(request, gateway, visit.person, visit.csrf, site, visit, form)
+    if not browser.person.has(role):
+        raise _not_allowed(browser.person, role)
+    form = await checked_form(request, browser, gateway) if posted else Form([])
+    context = PageContext(request, gateway, browser.person, browser.csrf, site, browser, form)
     limit = gateway.state.settings.server.timeout
     try:
         async with asyncio.timeout(limit):
@@ -142,7 +142,7 @@ async def _handled(
 
 
 async def checked_form(
-    request: Request, visit: Visit, gateway: Gateway, most: int | None = None
+    request: Request, browser: Browser, gateway: Gateway, most: int | None = None
 ) -> Form:
     """The form of a POST, of at most this many bytes. Raise `PageError` if it was not sent by a
     page of this site."""
@@ -151,7 +151,7 @@ async def checked_form(
     limits = gateway.state.settings.server.limits
     form = await read_form(request, most or limits.body_bytes, limits.body_seconds)
     sent = request.headers.get("x-csrf-token", "") or form.get("csrf", "")
-    if not security.same_token(sent, visit.csrf):
+    if not security.same_token(sent, browser.csrf):
         raise _foreign()
     return form
 
@@ -197,19 +197,19 @@ async def _complete(response: Response, site: Site) -> Response:
 
 
 def rendered(
-    site: Site, visit: Visit, template: str, status: int = 200, **values: Any
+    site: Site, browser: Browser, template: str, status: int = 200, **values: Any
 ) -> _Rendering:
     """A page, whether or not the person has signed in. Its text is made just before it is sent."""
-    person, request = visit.person, visit.request
+    person, request = browser.person, browser.request
     theme = request.cookies.get(THEME, "")
     shared = {
         "person": person,
-        "csrf": visit.csrf,
+        "csrf": browser.csrf,
         "nav": [item for item in site.nav if person and person.has(Role(item.role))],
         "path": request.url.path,
         "theme": theme if theme in THEMES else "auto",
         "guide": guide_of(request) if site.gateway.state.settings.server.site.guide else None,
-        "notice": security.opened_notice(request.cookies.get(security.NOTICE, ""), visit.csrf),
+        "notice": security.opened_notice(request.cookies.get(security.NOTICE, ""), browser.csrf),
     }
 
     def make() -> str:
@@ -217,16 +217,16 @@ def rendered(
 
     response = _Rendering(make, status)
     if security.NOTICE in request.cookies:
-        security.delete_cookie(response, security.NOTICE, secure=visit.secure)
+        security.delete_cookie(response, security.NOTICE, secure=browser.secure)
     return response
 
 
-def failed(site: Site, visit: Visit, problem: Exception) -> Response:
+def failed(site: Site, browser: Browser, problem: Exception) -> Response:
     """Render the error page for a failure: what happened and what to do."""
     if isinstance(problem, Gone):  # nobody reads it
         return Response(status_code=_HUNG_UP)
-    shown = as_page_error(problem, visit.request.url.path)
-    response = rendered(site, visit, "error.html", shown.status, problem=shown)
+    shown = as_page_error(problem, browser.request.url.path)
+    response = rendered(site, browser, "error.html", shown.status, problem=shown)
     response.headers.update(shown.headers)
     response.complete()  # small, and it must not fail for want of a thread
     return response

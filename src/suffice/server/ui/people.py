@@ -124,7 +124,7 @@ async def change_password(context: PageContext) -> Response:
 
 async def _has_account(context: PageContext) -> bool:
     name = context.person.principal.name
-    return bool(context.visit.session) and await context.run(context.site.accounts.exists, name)
+    return bool(context.browser.session) and await context.run(context.site.accounts.exists, name)
 
 
 async def _page(

@@ -13,10 +13,10 @@ from suffice.access.attempts import Attempt
 from suffice.access.identity import KEY_PREFIX
 from suffice.access.keys import ACCOUNT, KIND, Principal, Role
 from suffice.server.ui import security
+from suffice.server.ui.browser import Browser, accepts_local, browser_of
 from suffice.server.ui.page import SIGN_IN, Form, checked_form, entry, rendered
 from suffice.server.ui.page_error import too_many_attempts
 from suffice.server.ui.site import Site
-from suffice.server.ui.visit import Visit, accepts_local, visit_of
 
 _WRONG = "The name or the password is wrong."
 _WRONG_KEY = "This key is unknown, was revoked or has expired."
@@ -41,10 +41,10 @@ class Credentials:
         return KIND if self.is_key else ACCOUNT
 
 
-async def form_page(request: Request, site: Site, visit: Visit) -> Response:
+async def form_page(request: Request, site: Site, browser: Browser) -> Response:
     """Show the sign-in form. People who are already signed in are redirected."""
     target = security.local_path(request.query_params.get("next", ""))
-    known = await visit_of(request, site)
+    known = await browser_of(request, site)
     if (
         known.person is not None
         and known.person.has(Role.VIEWER)
@@ -53,11 +53,11 @@ async def form_page(request: Request, site: Site, visit: Visit) -> Response:
         return RedirectResponse(target, 303)
     # Whoever followed a link of another site may go on by a link of this one.
     local = accepts_local(request, site) and security.from_elsewhere(request)
-    return rendered(site, visit, "sign_in.html", next=target, name="", problem="", local=local)
+    return rendered(site, browser, "sign_in.html", next=target, name="", problem="", local=local)
 
 
-async def sign_in(request: Request, site: Site, visit: Visit) -> Response:
-    form = await checked_form(request, visit, site.gateway, _LONGEST_FORM)
+async def sign_in(request: Request, site: Site, browser: Browser) -> Response:
+    form = await checked_form(request, browser, site.gateway, _LONGEST_FORM)
     target = security.local_path(form.get("next", ""))
     typed = _typed(form)
     settings = site.gateway.state.settings.server.site
@@ -73,8 +73,8 @@ async def sign_in(request: Request, site: Site, visit: Visit) -> Response:
             await site.run(lambda: _refused(site, typed, attempt, why))
             problem = _NO_ROLE if principal else (_WRONG_KEY if typed.is_key else _WRONG)
             shown = {"next": target, "name": typed.name, "problem": problem, "local": False}
-            return rendered(site, visit, "sign_in.html", 401, **shown)
-    return await _started(site, visit, principal, typed, attempt, target)
+            return rendered(site, browser, "sign_in.html", 401, **shown)
+    return await _started(site, browser, principal, typed, attempt, target)
 
 
 _NO_ROLE = (
@@ -84,7 +84,7 @@ _NO_ROLE = (
 
 async def _started(
     site: Site,
-    visit: Visit,
+    browser: Browser,
     principal: Principal,
     typed: Credentials,
     attempt: Attempt,
@@ -94,14 +94,14 @@ async def _started(
 
     def start() -> str:
         site.attempts.succeeded(attempt)
-        if before := security.cookie(visit.request, security.SESSION):
+        if before := security.cookie(browser.request, security.SESSION):
             site.sessions.end(before, principal.name, address)
         return site.sessions.start(principal, typed.way, address)
 
     token = await site.run(start)
     response = RedirectResponse(target, 303)
     # Use a new token for each sign-in, to prevent session fixation.
-    security.set_cookie(response, security.SESSION, token, secure=visit.secure)
+    security.set_cookie(response, security.SESSION, token, secure=browser.secure)
     return response
 
 
@@ -126,15 +126,15 @@ def _refused(site: Site, typed: Credentials, attempt: Attempt, why: str) -> None
     site.sessions.refused(known, typed.way, attempt.address, why)
 
 
-async def sign_out(request: Request, site: Site, visit: Visit) -> Response:
-    known = await visit_of(request, site)
+async def sign_out(request: Request, site: Site, browser: Browser) -> Response:
+    known = await browser_of(request, site)
     await checked_form(request, known, site.gateway, _LONGEST_FORM)
     if known.person is not None and known.session:
         name, settings = known.person.name, site.gateway.state.settings.server.site
         address = security.address_of(request, settings.behind_proxy)
         await site.run(lambda: site.sessions.end(known.session, name, address))
     response = RedirectResponse(SIGN_IN, 303)
-    security.delete_cookie(response, security.SESSION, secure=visit.secure)
+    security.delete_cookie(response, security.SESSION, secure=browser.secure)
     return response
 
 

@@ -45,7 +45,7 @@ _LONGEST_LINK = 2_000
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class TryForm:
     """What the form holds; `way` is `ask` or `draft`."""
 
     way: str = "ask"
@@ -55,14 +55,14 @@ class Asked:
     route: str = ""
 
     @classmethod
-    def of(cls, values: Mapping[str, str]) -> Asked:
+    def of(cls, values: Mapping[str, str]) -> TryForm:
         way = "draft" if values.get("way") == "draft" else "ask"
         names = ("question", "draft", "evidence", "route")
         return cls(way, *(values.get(name, "") for name in names))
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class TryResult:
     """The result: the verdict as this person may see it, what the API answers, and the time."""
 
     view: VerdictView | None
@@ -76,12 +76,12 @@ class Shown:
 async def show(context: PageContext) -> Response:
     """The form; a link may fill it in."""
     given = {name: value[:_LONGEST_LINK] for name, value in context.request.query_params.items()}
-    return _page(context, Asked.of(given))
+    return _page(context, TryForm.of(given))
 
 
 async def run(context: PageContext) -> Response:
     """Do what the form asks, as an API call of this person."""
-    asked = Asked.of(await context.form())
+    form = TryForm.of(await context.form())
     gateway, principal = context.gateway, context.person.principal
     stats = RequestStats("/ui/try", time.perf_counter())
     NOW.set(stats)
@@ -89,22 +89,22 @@ async def run(context: PageContext) -> Response:
     stack.callback(gateway.tell, stats)
     try:
         call = await admit(context.request, gateway, principal, stack, stats)
-        route = gateway.route(asked.route, None, principal)
+        route = gateway.route(form.route, None, principal)
         stats.route = route.name
-        work = _ask if asked.way == "ask" else _check
-        return _page(context, asked, await work(context, call, route, asked))
+        work = _ask if form.way == "ask" else _check
+        return _page(context, form, await work(context, call, route, form))
     except (PageError, ApiError, SufficeError) as problem:
         shown = as_page_error(problem, stats.path)
         stats.status = shown.status
-        return _page(context, asked, problem=shown)
+        return _page(context, form, problem=shown)
     finally:
         stack.close()
 
 
 def _page(
     context: PageContext,
-    asked: Asked,
-    shown: Shown | None = None,
+    form: TryForm,
+    shown: TryResult | None = None,
     problem: PageError | None = None,
 ) -> Response:
     gateway, principal = context.gateway, context.person.principal
@@ -112,7 +112,7 @@ def _page(
     response = context.render(
         TEMPLATE,
         problem.status if problem else 200,
-        asked=asked,
+        asked=form,
         shown=shown,
         problem=problem,
         routes=routes,
@@ -123,9 +123,9 @@ def _page(
 
 
 async def _ask(
-    context: PageContext, call: RequestContext, route: GatewayRoute, asked: Asked
-) -> Shown:
-    if not asked.question.strip():
+    context: PageContext, call: RequestContext, route: GatewayRoute, form: TryForm
+) -> TryResult:
+    if not form.question.strip():
         raise PageError(400, "No question", "Write a question first.")
     if route.settings.evidence == "request":
         raise PageError(
@@ -135,8 +135,8 @@ async def _ask(
             "Choose another route, or check a draft with its evidence.",
         )
     limits = context.gateway.state.settings.server.limits
-    body = {"messages": [{"role": "user", "content": asked.question}]}
-    request = await offload(len(asked.question), read_asked, body, route.settings, limits)
+    body = {"messages": [{"role": "user", "content": form.question}]}
+    request = await offload(len(form.question), read_asked, body, route.settings, limits)
     began = time.perf_counter()
     answered = await while_there(context.request, answer_chat(call, route, request))
     await call.settled()
@@ -145,24 +145,24 @@ async def _ask(
     api = completion(answered.raw, request.model, answered.choices, answered.usage)
     verdict = choice.verdict
     view = await context.run(view_of, verdict, _may_see(context, route)) if verdict else None
-    return Shown(view, _pretty(api), seconds, call.stats.timings, choice.content or "")
+    return TryResult(view, _pretty(api), seconds, call.stats.timings, choice.content or "")
 
 
 async def _check(
-    context: PageContext, call: RequestContext, route: GatewayRoute, asked: Asked
-) -> Shown:
+    context: PageContext, call: RequestContext, route: GatewayRoute, form: TryForm
+) -> TryResult:
     limits = context.gateway.state.settings.server.limits
-    if not asked.draft.strip():
+    if not form.draft.strip():
         raise PageError(400, "No draft", "Paste the draft that is to be checked.")
-    if len(asked.draft) > limits.draft_characters:
+    if len(form.draft) > limits.draft_characters:
         most = limits.draft_characters
         raise PageError(413, "Too long", f"A draft may have {most:,} characters.", "Cut it down.")
     began = time.perf_counter()
-    checker = checker_of(route, call, uncited="[" not in asked.draft)
-    question = checked_question(asked.question) if asked.question.strip() else None
-    given = await _evidence(context, call, route, asked)
+    checker = checker_of(route, call, uncited="[" not in form.draft)
+    question = checked_question(form.question) if form.question.strip() else None
+    given = await _evidence(context, call, route, form)
     seconds = route.settings.check_seconds
-    work = context.gateway.work.run_within(seconds, checker.check, asked.draft, given, question)
+    work = context.gateway.work.run_within(seconds, checker.check, form.draft, given, question)
     try:
         verdict = await while_there(context.request, work)
     except TimeoutError:
@@ -174,24 +174,24 @@ async def _check(
     api = await asyncio.to_thread(checked_json, verdict)
     # The person brought the draft, so nothing of it is secret.
     view = await context.run(view_of, verdict, Disclosure.ALL)
-    return Shown(view, _pretty(api), seconds)
+    return TryResult(view, _pretty(api), seconds)
 
 
 async def _evidence(
-    context: PageContext, call: RequestContext, route: GatewayRoute, asked: Asked
+    context: PageContext, call: RequestContext, route: GatewayRoute, form: TryForm
 ) -> list[Retrieved]:
     """The passages that were pasted; else those that a search for the question finds."""
     limits = context.gateway.state.settings.server.limits
-    pasted = await asyncio.to_thread(_pasted, asked.evidence, limits)
+    pasted = await asyncio.to_thread(_pasted, form.evidence, limits)
     if pasted:
         return pasted
-    if not asked.question.strip() or route.settings.evidence == "request":
+    if not form.question.strip() or route.settings.evidence == "request":
         raise PageError(
             400,
             "No evidence",
             "Paste the evidence, or write the question, so that the documents can be searched.",
         )
-    question = checked_question(asked.question)
+    question = checked_question(form.question)
     pipeline = route.pipeline(call.caller, Way())
     search = context.gateway.work.run(pipeline.begin, question)
     turn = await while_there(context.request, search)

@@ -48,7 +48,7 @@ class Person:
 
 
 @dataclass(frozen=True, slots=True)
-class Visit:
+class Browser:
     """A request and its person. The CSRF token is derived from `secret`, which is in a cookie."""
 
     request: Request
@@ -61,8 +61,8 @@ class Visit:
     """The session token; empty if there is no session."""
 
     @classmethod
-    def new(cls, request: Request, site: Site) -> Visit:
-        """A visit without a person."""
+    def new(cls, request: Request, site: Site) -> Browser:
+        """A browser without a person."""
         behind_proxy = site.gateway.state.settings.server.site.behind_proxy
         known = security.cookie(request, security.VISITOR)
         secret = known or security.new_secret()
@@ -75,7 +75,7 @@ class Visit:
         whose = f"{principal.id} {principal.name} {principal.user}" if principal else ""
         return security.csrf_token(self.secret, whose)
 
-    def of(self, principal: Principal) -> Visit:
+    def of(self, principal: Principal) -> Browser:
         return replace(self, person=Person.of(principal))
 
     def keep(self, response: Response) -> Response:
@@ -87,31 +87,31 @@ class Visit:
         return response
 
 
-async def visit_of(request: Request, site: Site) -> Visit:
-    """The visit, with its person if somebody has signed in."""
-    visit = Visit.new(request, site)
+async def browser_of(request: Request, site: Site) -> Browser:
+    """The browser, with its person if somebody has signed in."""
+    browser = Browser.new(request, site)
     authenticator = site.gateway.authenticator
     try:
         if secret_in(request.headers).startswith(KEY_PREFIX):
-            return visit.of(await identified(authenticator, request.headers))
+            return browser.of(await identified(authenticator, request.headers))
         if token := security.cookie(request, security.SESSION):
-            found = await _signed_in(visit, token, site)
+            found = await _signed_in(browser, token, site)
             if found is not None:
                 return found
     except ApiError as problem:
         raise PageError(problem.status, "Not signed in", problem.message) from None
-    return await _local(visit, site)
+    return await _local(browser, site)
 
 
-async def _signed_in(visit: Visit, token: str, site: Site) -> Visit | None:
+async def _signed_in(browser: Browser, token: str, site: Site) -> Browser | None:
     session = await site.run(lambda: site.sessions.find(token))
     if session is None:
         return None
     principal = session.principal
     if session.kind == KIND:  # several people can use a key, but an account is one person
-        headers = visit.request.headers
+        headers = browser.request.headers
         principal = await asyncio.to_thread(site.gateway.authenticator.identify, principal, headers)
-    return replace(visit.of(principal), secret=token, session=token)
+    return replace(browser.of(principal), secret=token, session=token)
 
 
 def accepts_local(request: Request, site: Site) -> bool:
@@ -119,18 +119,18 @@ def accepts_local(request: Request, site: Site) -> bool:
     return site.gateway.authenticator.open and not is_proxied(request.headers)
 
 
-async def _local(visit: Visit, site: Site) -> Visit:
+async def _local(browser: Browser, site: Site) -> Browser:
     """The local user, if the API accepts callers without a key. Requests through a proxy are never
     local, even if the proxy authenticates them, and neither are those of other sites: they need no
     cookie to come from the browser of the local user."""
-    authenticator, headers = site.gateway.authenticator, visit.request.headers
-    if not accepts_local(visit.request, site) or security.from_elsewhere(visit.request):
-        return visit
+    authenticator, headers = site.gateway.authenticator, browser.request.headers
+    if not accepts_local(browser.request, site) or security.from_elsewhere(browser.request):
+        return browser
     try:
         caller = await identified(authenticator, headers)
     except ApiError as problem:
         if problem.status == 403:  # a foreign host name: DNS rebinding
             raise PageError(403, "Not allowed", problem.message) from None
-        return visit
+        return browser
     role = site.gateway.state.settings.server.site.local_role
-    return visit.of(local_user(role)) if caller == ANYONE else visit
+    return browser.of(local_user(role)) if caller == ANYONE else browser
