@@ -10,11 +10,13 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files, InclusionLevel
 from mkdocs.structure.pages import Page
+from pathspec import GitIgnoreSpec
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -94,10 +96,20 @@ def _outside(page: str, link: str) -> str | None:
 
 
 def _below(target: str) -> Iterator[str]:
-    """The files of a folder."""
+    """The files of a folder that belong to the repository: a local file with secrets does not."""
     for path in (ROOT / target).rglob("*"):
-        if path.is_file() and "__pycache__" not in path.parts:
-            yield path.relative_to(ROOT).as_posix()
+        name = path.relative_to(ROOT).as_posix()
+        if path.is_file() and not ignored(name):
+            yield name
+
+
+def ignored(name: str) -> bool:
+    return _ignore_rules().match_file(name)
+
+
+@cache
+def _ignore_rules() -> GitIgnoreSpec:
+    return GitIgnoreSpec.from_lines((ROOT / ".gitignore").read_text().splitlines())
 
 
 def _place(target: str) -> str:

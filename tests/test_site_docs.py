@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from tests.test_docs import script
+
 pytest.importorskip("mkdocs", reason="needs mkdocs: pip install '.[docs]'")
 pytest.importorskip("material", reason="needs mkdocs-material: pip install '.[docs]'")
 
@@ -96,9 +98,14 @@ def test_lists_and_tables_are_rendered(site: Path) -> None:
             )
 
 
-def test_navigation_follows_the_index() -> None:
-    from tests.test_docs import script
+def test_files_with_secrets_are_not_published() -> None:
+    hooks = script("mkdocs_hooks")
+    for name in (".env", "metrics.key", "kubernetes/secret.yaml"):  # docs/how-to/deployment.md
+        assert hooks.ignored(f"deploy/{name}"), name
+    assert not hooks.ignored("deploy/kubernetes/secret.example.yaml")
 
+
+def test_navigation_follows_the_index() -> None:
     hooks = script("mkdocs_hooks")
     index = "## Start\n\n| page | about |\n|---|---|\n| [Upgrade](upgrade.md) | notes |\n"
     assert hooks.navigation(index) == [
