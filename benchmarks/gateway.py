@@ -33,8 +33,6 @@ WANTED = {
     "server_errors": 0,
 }
 _CASES = 96
-_HOSTILE = 0.01
-"""Hostile requests for each ordinary request in the overload."""
 _PLAIN = {"model": "canned", "messages": [{"role": "user", "content": "How long is leave?"}]}
 
 
@@ -48,6 +46,8 @@ class Plan:
     litellm: str = ""
     bare: int = 12
     """Number of cases on which the bare models are timed, before and after."""
+    hostile: float = 0.01
+    """Hostile requests for each ordinary request in the overload."""
     parts: tuple[str, ...] = ("plain", "checked", "overload")
 
 
@@ -135,7 +135,13 @@ def _overloaded(plan: Plan, gateway: Running, bodies: Sequence[str], rate: float
     """Twice the capacity of ordinary requests, and hostile requests beside them."""
     with Watch(gateway) as watch:
         ran = load(
-            gateway, bodies, plan.overload, rate=2 * rate, checked=True, warm=0.0, hostile=_HOSTILE
+            gateway,
+            bodies,
+            plan.overload,
+            rate=2 * rate,
+            checked=True,
+            warm=0.0,
+            hostile=plan.hostile,
         )
     return {
         **ran,

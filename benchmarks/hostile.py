@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 CLOSED = "closed"
@@ -84,6 +85,7 @@ _MAKERS: dict[str, Callable[[], HostileRequest]] = {
 KINDS = tuple(_MAKERS)
 
 
+@cache
 def hostile_requests() -> dict[str, HostileRequest]:
     """One request of each kind, by its name."""
     return {kind: make() for kind, make in _MAKERS.items()}

@@ -178,11 +178,11 @@ async def closed_loop(job: Job, result: LoadResult, seconds: float) -> float:
 
 async def open_loop(job: Job, result: LoadResult, seconds: float) -> float:
     """Open load: each request uses a free connection or a new one."""
+    kinds, attacks = cycle(hostile_requests().items() if job.hostile else ()), 0
     start, place = time.perf_counter(), 0
     bodies = [body.encode() for body in job.bodies]
     free: list[tuple[Connection, float]] = []
     tasks: set[asyncio.Task[None]] = set()
-    kinds, attacks = cycle(hostile_requests().items()), 0
 
     def begin(work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.ensure_future(work)

@@ -21,6 +21,12 @@ _PARTS = ("plain", "checked", "overload")
 @click.option(
     "--overload", type=click.FloatRange(1), default=600, help="Duration of the overload in seconds."
 )
+@click.option(
+    "--hostile",
+    type=click.FloatRange(0, 1),
+    default=0.01,
+    help="Hostile requests for each ordinary request in the overload.",
+)
 @click.option("--clients", type=click.IntRange(1, 1000), default=16, help="Concurrent clients.")
 @click.option("--litellm", metavar="COMMAND", help="LiteLLM executable (default: litellm on PATH).")
 @click.option(
@@ -34,6 +40,7 @@ _PARTS = ("plain", "checked", "overload")
 def gateway(
     seconds: float,
     overload: float,
+    hostile: float,
     clients: int,
     litellm: str | None,
     parts: tuple[str, ...],
@@ -43,13 +50,14 @@ def gateway(
 
     Three parts: a plain proxy in front of a canned upstream, compared with LiteLLM's proxy if it is
     installed; gate and all checks (fast tier) on 5 passages and answers of 3 sentences; and
-    overload at twice the checked throughput, with 1 % hostile requests. Takes about 15 minutes on
+    overload at twice the checked throughput, with hostile requests. Takes about 15 minutes on
     an otherwise idle machine.
     """
     from benchmarks.gateway import Plan, bench_gateway
 
     command = litellm or shutil.which("litellm") or ""
-    figures = bench_gateway(Plan(seconds, overload, clients, command, parts=parts or _PARTS))
+    plan = Plan(seconds, overload, clients, command, hostile=hostile, parts=parts or _PARTS)
+    figures = bench_gateway(plan)
     if as_json:
         to_json.show(figures)
     else:
