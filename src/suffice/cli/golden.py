@@ -22,7 +22,7 @@ from suffice.cli.show import plain
 from suffice.evidence.index import Filter
 from suffice.evidence.library import Library
 from suffice.learn.golden.cases import GoldenCase, read_golden
-from suffice.learn.golden.ci import FailedCase, annotations, failed_cases
+from suffice.learn.golden.ci import FailedCase, failed_cases, github_annotations
 from suffice.learn.golden.ci import junit as junit_of
 from suffice.learn.golden.run import Comparison, Difference, Run, compare, read_run, run
 from suffice.learn.runs import of_golden
@@ -130,7 +130,7 @@ def _report(
     file: Path, failing: Sequence[FailedCase], found: Run, github: bool, junit: Path | None
 ) -> None:
     if github:
-        for line in annotations(file, failing):
+        for line in github_annotations(file, failing):
             click.echo(line, err=True)
     if junit is not None:
         junit.write_text(junit_of(file, found, failing), encoding="utf-8")

@@ -13,7 +13,7 @@ import yaml
 
 from suffice.cli.golden import run_
 from suffice.learn.golden.cases import read_golden
-from suffice.learn.golden.ci import annotations, failed_cases, junit
+from suffice.learn.golden.ci import failed_cases, github_annotations, junit
 from suffice.learn.golden.run import Outcome, Run, compare
 from tests.conftest import ROOT
 
@@ -45,7 +45,7 @@ def failed(tmp_path: Path) -> Any:
 
 
 def test_annotations_name_the_line_and_escape_what_github_reads(failed: Any) -> None:
-    worse, old = annotations(FILE, failed(False)[0])
+    worse, old = github_annotations(FILE, failed(False)[0])
     assert worse == (
         "::error file=sets/a%2Cb.jsonl,line=3,title=Golden case%3A Worse%2C at 50%25%3A why?::"
         "Expected an answer with “3 days” or “three days”; got WITHHOLD (before: SERVE): "
@@ -53,7 +53,9 @@ def test_annotations_name_the_line_and_escape_what_github_reads(failed: Any) -> 
     )
     assert old.startswith("::warning file=sets/a%2Cb.jsonl,line=5,")
     assert "Expected SERVE or CAVEAT; got WITHHOLD: Not covered" in old
-    assert [one.partition(" ")[0] for one in annotations(FILE, failed(True)[0])] == ["::error"] * 2
+    assert [one.partition(" ")[0] for one in github_annotations(FILE, failed(True)[0])] == [
+        "::error"
+    ] * 2
 
 
 @pytest.mark.parametrize(("strict", "failures"), [(False, 1), (True, 2)])

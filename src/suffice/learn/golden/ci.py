@@ -36,7 +36,7 @@ def failed_cases(
     ]
 
 
-def annotations(file: Path, failed: Sequence[FailedCase]) -> Iterator[str]:
+def github_annotations(file: Path, failed: Sequence[FailedCase]) -> Iterator[str]:
     """A workflow command for each case: an error if it fails the run, otherwise a warning."""
     for one in failed:
         level = "error" if one.fatal else "warning"
@@ -54,7 +54,7 @@ def junit(file: Path, found: Run, failed: Sequence[FailedCase]) -> str:
         "failures": str(fatal),
         "skipped": str(len(failed) - fatal),
     }
-    suite = ElementTree.Element("testsuite", name=file.name, **counts)
+    suite = ElementTree.Element("testsuite", {"name": file.name, **counts})
     for name in found.cases:
         case = ElementTree.SubElement(suite, "testcase", classname=file.stem, name=_xml(name))
         if one := by_name.get(name):
