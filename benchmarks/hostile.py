@@ -16,8 +16,8 @@ UNANSWERED = "unanswered"
 _MEGABYTE = 1_000_000
 _DEEP = 100_000
 _QUESTION = "How long is leave?"
-_PATIENCE = 150.0
-"""Longer than the gateway waits for a body."""
+_PATIENCE = 100.0
+"""Longer than the gateway waits for a body, and shorter than the load waits for its last reply."""
 
 
 @dataclass(frozen=True, slots=True)
