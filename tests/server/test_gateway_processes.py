@@ -21,7 +21,8 @@ from suffice.log.entry import Choice
 from suffice.record.log import Log
 from suffice.review.case import Act
 from suffice.review.review import Review
-from tests.server.gateway import PASSAGE, QUESTION
+from suffice.testing.upstream import ScriptedUpstream, says
+from tests.server.gateway import QUESTION, RIGHT
 from tests.server.test_serve import ENVIRON, RUN
 from tests.waiting import PATIENCE, until
 
@@ -29,7 +30,7 @@ WORKERS, CLIENTS, REVIEWERS = 4, 6, 4
 SETTINGS = """
 store: {store}
 index: {index}
-server: {{port: 0, routes: {{default: {{evidence: request}}}}}}
+server: {{port: 0, routes: {{default: {{upstream: '{upstream}', grounding: false}}}}}}
 monitor: {{every_seconds: 0.5, deep_share: 0}}
 """
 
@@ -75,7 +76,7 @@ class Load:
             number += 1
             body = {
                 "messages": [{"role": "user", "content": QUESTION}],
-                "suffice": {"evidence": [PASSAGE], "tag": tag},
+                "suffice": {"tag": tag},
             }
             try:
                 reply = httpx2.post(f"{url}/chat/completions", json=body, timeout=PATIENCE)
@@ -86,6 +87,17 @@ class Load:
             assert reply.status_code == 200, reply.text
             self.acknowledged[tag] = reply.json()["suffice"]["record"]
             self.by[url] += 1
+
+
+@contextmanager
+def serving(store: str, folder: Path) -> Iterator[Path]:
+    """Settings with a scripted upstream, without grounding: no process loads a model."""
+    config = folder / "suffice.yaml"
+    with ScriptedUpstream([says(RIGHT)]) as upstream:
+        config.write_text(
+            SETTINGS.format(store=store, index=folder / "index", upstream=upstream.url)
+        )
+        yield config
 
 
 @contextmanager
@@ -146,9 +158,10 @@ def decided_by_all(place: str, records: Sequence[str]) -> Counter[str]:
 def test_processes_killed_under_load_lose_no_acknowledged_record(
     postgres_url: str, tmp_path: Path
 ) -> None:
-    config = tmp_path / "suffice.yaml"
-    config.write_text(SETTINGS.format(store=postgres_url, index=tmp_path / "index"))
-    with gateways(config, ["--workers", str(WORKERS)], []) as (supervised, single):
+    with (
+        serving(postgres_url, tmp_path) as config,
+        gateways(config, ["--workers", str(WORKERS)], []) as (supervised, single),
+    ):
         load = Load([supervised.url, single.url])
         clients = [threading.Thread(target=load.run, args=(n,)) for n in range(CLIENTS)]
         for client in clients:
