@@ -1,5 +1,5 @@
-"""`serve --workers 4` and a separate gateway on one PostgreSQL: a worker and the gateway are killed
-under load. Nothing that was acknowledged is lost, and nothing is decided twice."""
+"""Four processes on one PostgreSQL: three of `serve --workers 3` and a separate gateway. A worker
+and the gateway are killed under load: nothing acknowledged is lost, nothing is decided twice."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tests.server.gateway import QUESTION, RIGHT
 from tests.server.test_serve import ENVIRON, RUN
 from tests.waiting import PATIENCE, until
 
-WORKERS, CLIENTS, REVIEWERS = 4, 6, 4
+WORKERS, CLIENTS, REVIEWERS = 3, 6, 4
 SETTINGS = """
 store: {store}
 index: {index}
