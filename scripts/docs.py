@@ -554,6 +554,14 @@ def gateway() -> Iterator[str]:
         f"{row['statuses']}, unchecked {row['unchecked']}, memory at most "
         f"{row['memory_mb']['peak']} MB"
     )
+    if health := row.get("healthz"):  # older runs have no hostile requests
+        hostile = sum(sum(found.values()) for found in row["hostile"].values())
+        yield (
+            f"- hostile requests beside them: {hostile}, server errors other than 503: "
+            f"{row['server_errors']}, memory growth {row['memory_mb']['growth_percent']} %, "
+            f"`/healthz` p50 {health['p50_ms']} ms, p99 {health['p99_ms']} ms, at most "
+            f"{health['max_ms']} ms"
+        )
 
 
 def record() -> Iterator[str]:
