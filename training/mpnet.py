@@ -36,10 +36,9 @@ FOLDER = "all-mpnet-base-v2"
 PARTS = 5
 BEFORE = 4
 """MPNet's own tokens at the beginning of its vocabulary."""
-SPECIAL = {"[PAD]": ("<pad>", 0), "[UNK]": ("[UNK]", 100), "[CLS]": ("<s>", 101)} | {
-    "[SEP]": ("</s>", 102), "[MASK]": ("<mask>", 103)
-}  # fmt: skip
-"""BERT's special tokens: MPNet's word for each, and BERT's id."""
+VOCABULARY = 30_522
+SPECIAL = {"<pad>": 0, "[UNK]": 100, "<s>": 101, "</s>": 102, "<mask>": 103}
+"""MPNet's special tokens, and BERT's ids for them."""
 FIRST_PLACE = 2
 """MPNet counts places from here."""
 LONGEST = 512
@@ -97,14 +96,14 @@ def renamed(held: dict[str, Array], vocabulary: dict[str, int]) -> dict[str, Arr
     for name, value in held.items():
         if name.startswith("pooler.") or name.endswith("position_ids"):
             continue
-        for theirs, ours in NAMES.items():
-            name = name.replace(f".{theirs}.", f".{ours}.")
+        for theirs, bert in NAMES.items():
+            name = name.replace(f".{theirs}.", f".{bert}.")
         found[name] = value.astype(np.float32)
     words = found["embeddings.word_embeddings.weight"]
-    ours = words[BEFORE : BEFORE + CONFIG["vocab_size"]].copy()  # type: ignore[operator]
-    for theirs, own in SPECIAL.values():
-        ours[own] = words[vocabulary[theirs]]
-    found["embeddings.word_embeddings.weight"] = ours
+    kept = words[BEFORE : BEFORE + VOCABULARY].copy()
+    for word, place in SPECIAL.items():
+        kept[place] = words[vocabulary[word]]
+    found["embeddings.word_embeddings.weight"] = kept
     places = found["embeddings.position_embeddings.weight"]
     found["embeddings.position_embeddings.weight"] = places[FIRST_PLACE : FIRST_PLACE + LONGEST]
     found["embeddings.token_type_embeddings.weight"] = np.zeros((2, words.shape[1]), np.float32)
