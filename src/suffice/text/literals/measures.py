@@ -97,6 +97,8 @@ _WITH_OPERATOR = {
     "% point": "percentage_point",
     "% points": "percentage_point",
 }
+# The micro sign and the Greek letter: documents have both, pint knows one of them.
+_MICRO = (("\u00b5", "\u03bc"), ("\u03bc", "\u00b5"))
 _WORDS = frozenset("bit in ins has mis pa pas pps pt pts cp cps time quarter".split())
 """Unit spellings that are usually ordinary words."""
 _EXACT = Context(prec=24)
@@ -154,8 +156,9 @@ def _build() -> _Lexicon:
         unit = _unit(registry, kind, name, reference)
         for spelling in _spellings(registry, name, aliases):
             if spelling.lower() not in _WORDS:
-                exact[spelling] = unit
-                folded[spelling.lower()].add(unit)
+                for written in {spelling.replace(*pair) for pair in _MICRO}:
+                    exact[written] = unit
+                    folded[written.lower()].add(unit)
     for spelling, name in _WITH_OPERATOR.items():
         exact[spelling] = exact[name.replace("_", " ")]
         folded[spelling].add(exact[spelling])
