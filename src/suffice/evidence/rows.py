@@ -9,10 +9,10 @@ from datetime import date
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import RowMapping
 
 from suffice.evidence.split import Piece
 from suffice.evidence.versions import EVER, NEVER, Dated
+from suffice.sql.toolkit import RowMapping
 from suffice.types import Kind, Passage
 
 Vectors = NDArray[np.float32]
