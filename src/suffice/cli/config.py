@@ -8,7 +8,6 @@ from collections.abc import Iterator
 import click
 import yaml
 
-from suffice.access.identity import Identities
 from suffice.cli import as_json as to_json
 from suffice.cli.store_options import CONFIG, JSON
 from suffice.errors import SufficeError
@@ -68,6 +67,8 @@ def _unset(settings: Settings) -> Iterator[str]:
                 "called without a key."
             )
     try:
+        from suffice.access.identity import Identities  # needs the store, as the gateway does
+
         Identities.of(settings)
     except SufficeError as problem:
         yield f"The gateway will not start: {problem}"

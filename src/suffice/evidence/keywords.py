@@ -12,12 +12,17 @@ from suffice.errors import ExtraMissing
 AVERAGE_LENGTH = 100.0
 
 
-@cache
-def bm25() -> Any:
-    """The BM25 model with English stop words and stems. Weights exclude document frequency."""
+def edge() -> Any:
+    """The module of embedded Qdrant. Only a search or an index loads it."""
     try:
         import qdrant_edge
     except ImportError as problem:
         raise ExtraMissing("The search index", "store") from problem
+    return qdrant_edge
 
-    return qdrant_edge.Bm25(qdrant_edge.Bm25Config(language="english", avg_len=AVERAGE_LENGTH))
+
+@cache
+def bm25() -> Any:
+    """The BM25 model with English stop words and stems. Weights exclude document frequency."""
+    q = edge()
+    return q.Bm25(q.Bm25Config(language="english", avg_len=AVERAGE_LENGTH))
