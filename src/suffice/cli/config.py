@@ -10,7 +10,7 @@ import yaml
 
 from suffice.cli import as_json as to_json
 from suffice.cli.store_options import CONFIG, JSON
-from suffice.errors import SufficeError
+from suffice.errors import ExtraMissing, SufficeError
 from suffice.settings import Settings, read_settings
 from suffice.settings.masked import masked
 from suffice.verdict.route import read_routes
@@ -67,8 +67,10 @@ def _unset(settings: Settings) -> Iterator[str]:
                 "called without a key."
             )
     try:
-        from suffice.access.identity import Identities  # needs the store, as the gateway does
-
+        from suffice.access.identity import Identities
+    except ExtraMissing:  # no store, so no gateway
+        return
+    try:
         Identities.of(settings)
     except SufficeError as problem:
         yield f"The gateway will not start: {problem}"
