@@ -1,8 +1,8 @@
-"""Writes a software bill of materials (CycloneDX 1.6, JSON) for a wheel and all that it installs.
+"""Writes a software bill of materials (CycloneDX 1.6, JSON) for wheels and all that they install.
 
-    python scripts/sbom.py dist/suffice-0.1.0-py3-none-any.whl [--extras all] [--out sbom.json]
+    python scripts/sbom.py dist/suffice-*.whl [dist/suffice_strong-*.whl] [--extras all] [--out F]
 
-Installs the wheel into a new virtual environment, lists the environment with `cyclonedx-py` in
+Installs the wheels into a new virtual environment, lists the environment with `cyclonedx-py` in
 another one, and adds what no package manager knows: the weights of the models and the table of
 currencies, with hashes and licences. Needs a package index; the list is valid for this platform.
 """
@@ -15,7 +15,7 @@ import json
 import subprocess
 import sys
 import venv
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -65,13 +65,13 @@ def weights(site: Path) -> Iterator[Component]:
         card = json.loads(path.read_text(encoding="utf-8"))
         if "model.onnx" not in card.get("files", {}):
             continue  # a tier: a group of models that are listed themselves
-        base = card["base"]
+        base, file = card["base"], path.with_name("model.onnx")
         yield {
             "bom-ref": f"weights/{card['name']}",
             "type": "machine-learning-model",
             "name": card["name"],
             "version": card["version"],
-            "hashes": hashed(path.with_name("model.onnx")),
+            "hashes": hashed(file),
             "licenses": licensed(card["licence"]),
             "pedigree": {
                 "ancestors": [
@@ -83,12 +83,7 @@ def weights(site: Path) -> Iterator[Component]:
                     }
                 ]
             },
-            "properties": [
-                {
-                    "name": "suffice:file",
-                    "value": str(path.with_name("model.onnx").relative_to(site)),
-                }
-            ],
+            "properties": [{"name": "suffice:file", "value": str(file.relative_to(site))}],
         }
 
 
@@ -104,6 +99,14 @@ def currencies(site: Path) -> Component:
     }
 
 
+def identify(bill: Component, wheels: Sequence[Path]) -> None:
+    """Say which files these are: a bill is about one build."""
+    for wheel in wheels:
+        name = wheel.name.partition("-")[0].replace("_", "-")
+        (own,) = (one for one in bill["components"] if one["name"].replace("_", "-") == name)
+        own["hashes"] = hashed(wheel)
+
+
 def hashed(file: Path) -> list[dict[str, str]]:
     return [{"alg": "SHA-256", "content": hashlib.sha256(file.read_bytes()).hexdigest()}]
 
@@ -114,16 +117,18 @@ def licensed(identifier: str) -> list[Component]:
 
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    options.add_argument("wheel", type=Path)
-    options.add_argument("--extras", default="", help="extras to install, for example: all")
+    options.add_argument("wheels", type=Path, nargs="+")
+    options.add_argument("--extras", default="", help="extras of the first, for example: all")
     options.add_argument("--out", type=Path, default=Path("sbom.json"))
     asked = options.parse_args()
-    wheel = f"{asked.wheel.resolve()}[{asked.extras}]" if asked.extras else str(asked.wheel)
+    first, *more = (str(wheel.resolve()) for wheel in asked.wheels)
+    wanted = f"{first}[{asked.extras}]" if asked.extras else first
     with TemporaryDirectory() as folder:
-        python = environment(Path(folder, "installed"), wheel)
+        python = environment(Path(folder, "installed"), wanted, *more)
         tool = environment(Path(folder, "tool"), TOOL, "cyclonedx-python-lib[json-validation]")
         bill = listed(tool, python)
         (site,) = Path(folder, "installed").glob("[Ll]ib/**/site-packages")
+        identify(bill, asked.wheels)
         bill["components"] += [*weights(site), currencies(site)]
         text = json.dumps(bill, indent=2, sort_keys=True) + "\n"
         subprocess.run([str(tool), "-c", VALIDATE], input=text, text=True, check=True)

@@ -110,10 +110,11 @@ def bare() -> list[str]:
 
 def main() -> None:
     blocked = Blocked(json.load(sys.stdin))
+    before = set(sys.modules)  # an environment may load some at startup
     sys.meta_path.insert(0, blocked)
     with TemporaryDirectory() as folder:
         result = {**library(), **commands(Path(folder)), "bare": bare()}
-    loaded = sorted({name.partition(".")[0] for name in sys.modules} & blocked.names)
+    loaded = sorted({name.partition(".")[0] for name in {*sys.modules} - before} & blocked.names)
     print(json.dumps({**result, "loaded": loaded}))
 
 
