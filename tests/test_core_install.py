@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from functools import cache
@@ -85,6 +86,12 @@ def test_each_extra_brings_its_packages_and_all_brings_the_product() -> None:
         assert "suffice[pdf,store]" in extras[room]
     (every,) = extras["all"]
     assert {"store", "pdf", "server", "mcp", "record"} <= set(every[8:-1].split(","))
+
+
+def test_the_docs_name_every_extra() -> None:
+    page = (ROOT / "docs" / "how-to" / "install.md").read_text(encoding="utf-8")
+    rows = "".join(line for line in page.splitlines() if line.startswith("| `"))
+    assert set(re.findall(r"`(\w+)`", rows)) >= set(project()["optional-dependencies"]) - {"dev"}
 
 
 def test_the_core_install_is_small() -> None:
