@@ -24,10 +24,10 @@ from suffice.eval.run_record import run_record
 from suffice.settings import Settings
 
 WANTED = {
-    "plain_throughput_times": 3.0,
+    "plain_throughput_times": 4.0,
     "plain_added_share": 1 / 3,
-    "p95_times_fair": 2.0,
-    "share_of_bare": 0.7,
+    "p95_times_fair": 1.6,
+    "share_of_bare": 0.8,
     "memory_growth_percent": 10.0,
     "healthz_p99_ms": 100.0,
     "server_errors": 0,

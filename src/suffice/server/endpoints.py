@@ -20,7 +20,7 @@ from suffice.pipeline import Pipeline
 from suffice.record.log import Log
 from suffice.review.case import Rating
 from suffice.review.review import Review
-from suffice.server.errors import ApiError, bad
+from suffice.server.errors import ApiError, bad, too_slow
 from suffice.server.offload import offload
 from suffice.server.openai.completion import gate_of, review_url
 from suffice.server.openai.disclosure import claims_of
@@ -45,7 +45,12 @@ async def gate(context: RequestContext) -> Response:
         pipeline: Pipeline = pipeline_of(context.caller, Way(given or (), indexed))
         return pipeline.retrieve_and_gate(question)
 
-    evidence, decision = await while_there(context.request, context.gateway.work.run(found))
+    seconds = route.settings.gate_seconds
+    call = context.gateway.work.run_within(seconds, found)
+    try:
+        evidence, decision = await while_there(context.request, call)
+    except TimeoutError:
+        raise too_slow("gate_seconds", seconds) from None
     context.stats.gates.append(decision)
     decided = {"question": question, **as_json.gate(decision)}
     passages = as_json.evidence(evidence)["passages"]
@@ -79,8 +84,7 @@ async def check(context: RequestContext) -> Response:
     try:
         verdict = await while_there(context.request, call)
     except TimeoutError:
-        message = f"The checks took longer than {seconds:g} s (check_seconds of the route)."
-        raise ApiError(504, message, "check_timeout") from None
+        raise too_slow("check_seconds", seconds) from None
     context.stats.verdicts.append(verdict)
     return as_response(await asyncio.to_thread(checked_json, verdict))
 

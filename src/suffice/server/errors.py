@@ -81,6 +81,10 @@ class ErrorFormat:
         return event(self.body(fault), self.name)
 
 
+_TIMED = {
+    "gate_seconds": ("The search and the gate", "gate_timeout"),
+    "check_seconds": ("The checks", "check_timeout"),
+}
 OPENAI = ErrorFormat(lambda fault: fault.body)
 
 
@@ -92,6 +96,12 @@ def bad(message: str, param: str | None = None, code: str | None = None) -> ApiE
 def busy(message: str, seconds: float, code: str = "rate_limit_exceeded") -> ApiError:
     """A 429 error with a `Retry-After` header."""
     return ApiError(429, message, code, headers={"Retry-After": str(max(int(seconds + 0.999), 1))})
+
+
+def too_slow(setting: str, seconds: float) -> ApiError:
+    """A 504 error: the work was cancelled after the time that `setting` of the route allows."""
+    work, code = _TIMED[setting]
+    return ApiError(504, f"{work} took longer than {seconds:g} s ({setting} of the route).", code)
 
 
 def fault_of(problem: SufficeError) -> ApiError:

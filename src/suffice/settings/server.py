@@ -209,6 +209,7 @@ class RouteSettings(Checked):
         "reviewers; other callers receive their spans and statuses.",
     )
     timeout: Seconds = setting(120.0, "Seconds to wait for the upstream's reply.")
+    gate_seconds: Seconds = setting(60.0, "Seconds the search and the gate may take.")
     check_seconds: Seconds = setting(60.0, "Seconds the checks of an answer may take.")
     price_in: Annotated[float, Range(0, 1e6)] = setting(
         0, "Price per million prompt tokens, for `cost_per_day`."

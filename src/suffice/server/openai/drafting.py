@@ -12,6 +12,7 @@ from typing import Any
 from suffice.access.keys import Principal
 from suffice.draft.brief import PLAIN, Brief
 from suffice.pipeline import Pipeline, Turn
+from suffice.server.errors import too_slow
 from suffice.server.inference_pool import InferencePool
 from suffice.server.openai.prompt import forwarded, with_evidence
 from suffice.server.openai.request import ChatRequest
@@ -49,8 +50,16 @@ class Drafting:
         )
 
     async def begun(self) -> tuple[Pipeline, Turn, Verdict | None]:
-        """Search and run the gate. The verdict is set if no draft is needed."""
-        return await self.work.run(self._begin)
+        """Search and run the gate for at most `gate_seconds`. The verdict is set if no draft is
+        needed. It is recorded here, once: a thread that outlives its timeout records nothing."""
+        seconds = self.route.settings.gate_seconds
+        try:
+            pipeline, turn, closed = await self.work.run_within(seconds, self._begin)
+        except TimeoutError:
+            raise too_slow("gate_seconds", seconds) from None
+        if closed is not None:
+            closed = await self.work.record(pipeline.record_verdict, turn, closed)
+        return pipeline, turn, closed
 
     def _begin(self) -> tuple[Pipeline, Turn, Verdict | None]:
         asked = self.asked
@@ -62,7 +71,7 @@ class Drafting:
         closed = pipeline.refusal(turn)
         if closed is None or self._may_call:
             return pipeline, turn, None
-        return pipeline, turn, pipeline.record_verdict(turn, closed)
+        return pipeline, turn, closed
 
     @property
     def _may_call(self) -> bool:

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from suffice.errors import SufficeError
+from suffice.server.errors import ApiError
 from suffice.server.openai.answering import Answering
 from suffice.server.openai.prompt import forwarded
 from suffice.server.openai.upstream import UpstreamFault
@@ -62,4 +63,7 @@ async def judged(answering: Answering, raw: Mapping[str, Any]) -> list[Verdict]:
         ]
     except SufficeError as problem:
         log.warning("Shadow mode: could not reach a verdict: %s", description_of(problem))
+        return []
+    except ApiError as problem:  # the gate took too long
+        log.warning("Shadow mode: could not reach a verdict: %s", problem.message)
         return []
