@@ -23,14 +23,8 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.shapes import (
-    DEBERTA,
-    MODERNBERT,
-    Shape,
-    onnx_package,
-    write_deberta,
-    write_modernbert,
-)
+from benchmarks.graph import Shape, onnx_package
+from benchmarks.shapes import DEBERTA, MODERNBERT, write_deberta, write_modernbert
 from suffice.errors import ModelError
 from suffice.eval.run_record import run_record
 from suffice.evidence.ingest import Progress
