@@ -8,6 +8,7 @@ from benchmarks.commands.calibration import calibration
 from benchmarks.commands.gateway import gateway
 from benchmarks.commands.indexing import indexing
 from benchmarks.commands.literals import literals
+from benchmarks.commands.peers import peers
 from benchmarks.commands.record import record
 from benchmarks.commands.redteam import redteam
 from benchmarks.commands.scale import scale
@@ -27,6 +28,7 @@ for command in (
     gateway,
     indexing,
     literals,
+    peers,
     record,
     redteam,
     scale,
