@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from benchmarks.commands.calibration import calibration
+from benchmarks.commands.cost import cost
 from benchmarks.commands.gateway import gateway
 from benchmarks.commands.indexing import indexing
 from benchmarks.commands.literals import literals
@@ -25,6 +26,7 @@ def benchmarks() -> None:
 
 for command in (
     calibration,
+    cost,
     gateway,
     indexing,
     literals,

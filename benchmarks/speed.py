@@ -81,9 +81,10 @@ def passages(count: int, first: int = 0) -> tuple[str, ...]:
     )
 
 
-def answer(first: int = 0) -> tuple[str, ...]:
-    """An answer in which each sentence paraphrases one sentence of one passage."""
-    return tuple(_sentence(_facts(first + n)[n], n + 1) for n in range(SENTENCES))
+def answer(first: int = 0, count: int = SENTENCES) -> tuple[str, ...]:
+    """An answer in which each sentence paraphrases one sentence of one of PASSAGES passages."""
+    facts = (_facts(first + n % PASSAGES) for n in range(count))
+    return tuple(_sentence(own[n % len(own)], n + 1) for n, own in enumerate(facts))
 
 
 def _facts(passage: int) -> list[dict[str, str]]:

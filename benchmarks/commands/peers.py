@@ -50,8 +50,8 @@ def peers(
 
     GROUNDING is a file for `suffice bench grounding` that contains RAGTruth. Quality: the fast
     tier, embeddings only, answer length, flagging everything. Time: also the shapes of an NLI loop
-    (DeBERTa-v3-base), LettuceDetect-base and HHEM with random weights, in fp32 and int8. Takes about
-    10 minutes and 7 GB of memory.
+    (DeBERTa-v3-base), LettuceDetect-base and HHEM with random weights, in fp32 and int8. Takes
+    about 10 minutes and 7 GB of memory.
     """
     from benchmarks.peers.bench import Plan, bench_peers
     from suffice.models.catalog import open_embedder, open_verifier

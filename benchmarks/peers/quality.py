@@ -1,8 +1,8 @@
 """How well simple detectors and the fast tier separate supported answers from others.
 
-Every score is "higher is better supported". A detector without a threshold of its own gets the one
-that is best on one half of the rows and is measured on the other half, for each figure. Answers from
-the same evidence are in the same half.
+A higher score means better supported. A detector without a threshold of its own gets the one that
+is best on one half of the rows and is measured on the other half, separately for each figure.
+Answers from the same evidence are in the same half.
 """
 
 from __future__ import annotations
@@ -124,8 +124,8 @@ def _figures(found: dict[str, Judged], truth: Flags, here: Flags) -> dict[str, A
 
 
 def _behind(ours: Scores, theirs: Scores, truth: Flags) -> list[float] | None:
-    """The AUROC of the fast tier minus theirs: the 95 % interval of a paired bootstrap. `None` if it
-    is the same detector, or if a class is missing."""
+    """The AUROC of the fast tier minus theirs: the 95 % interval of a paired bootstrap. `None` for
+    the fast tier itself, or if a class is missing."""
     if np.array_equal(ours, theirs) or truth.all() or not truth.any():
         return None
     draw = np.random.default_rng(0)

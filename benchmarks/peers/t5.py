@@ -1,6 +1,6 @@
 """The encoder of flan-T5-base with random weights: the shape of HHEM-2.1-Open.
 
-HHEM reads the evidence and the answer in one pass and classifies the first token. It has no decoder.
+HHEM reads evidence and answer in one pass and classifies the first token. It has no decoder.
 """
 
 from __future__ import annotations

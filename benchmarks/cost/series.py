@@ -1,0 +1,65 @@
+"""A quantity measured at several sizes, as multiples of its value at the smallest size."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from benchmarks.speed import growth_exponent
+
+Work = Callable[[int], object]
+"""One piece of work; its argument is the number of the repeat, so that texts can differ."""
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """`values` by size; `more` holds further figures of each size."""
+
+    title: str
+    size: str
+    value: str
+    values: Mapping[int, float]
+    more: Mapping[int, Mapping[str, float]] = field(default_factory=dict)
+
+    def figures(self) -> dict[str, Any]:
+        first = self.values[min(self.values)]
+        return {
+            "title": self.title,
+            "size": self.size,
+            "value": self.value,
+            "points": [
+                {
+                    "size": size,
+                    "value": _short(value),
+                    "ratio": _short(value / first),
+                    **self.more.get(size, {}),
+                }
+                for size, value in sorted(self.values.items())
+            ],
+            "exponent": round(growth_exponent(self.values), 3) if len(self.values) > 1 else None,
+        }
+
+
+def shortest(works: Mapping[int, Work], repeats: int) -> dict[int, float]:
+    """The shortest time of each size in milliseconds. The sizes take turns, so that a change of the
+    machine's load affects all of them; the first turn is not timed."""
+    times: dict[int, list[float]] = {size: [] for size in works}
+    for turn in range(repeats + 1):
+        for size, work in works.items():
+            start = time.perf_counter()
+            work(turn)
+            if turn:
+                times[size].append((time.perf_counter() - start) * 1e3)
+    return {size: min(spent) for size, spent in times.items()}
+
+
+def sizes(text: str) -> Sequence[int]:
+    """Sizes as a list with commas: "1000,10000"."""
+    return sorted({int(one) for one in text.split(",")})
+
+
+def _short(value: float) -> float:
+    """Three significant digits."""
+    return float(f"{value:.3g}")
