@@ -47,8 +47,8 @@ def checking(
         size: lambda turn, size=size: check(SENTENCES, passages(size, turn * _FARTHEST), turn)
         for size in sizes.passages
     }
-    title = f"Number of passages ({PASSAGE_WORDS} words each)"
-    yield "passages", _series(title, "passages", shortest(by_passages, repeats))
+    size = f"passages of {PASSAGE_WORDS} words"
+    yield "passages", _series("Number of passages", size, shortest(by_passages, repeats))
     by_context = {
         size: lambda turn, size=size: check(SENTENCES, (_long(size, turn * _FARTHEST),), turn)
         for size in sizes.context

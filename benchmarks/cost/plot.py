@@ -70,7 +70,7 @@ def _scale(plot: Any, sizes: list[int], ratios: list[float]) -> None:
     plot.xaxis.set_major_locator(FixedLocator(sizes))
     plot.xaxis.set_minor_locator(NullLocator())
     plot.xaxis.set_major_formatter(FuncFormatter(lambda value, _: _size(value)))
-    plot.set_ylim(min(0.7, *ratios), max(10.0, 3 * max(ratios)))
+    plot.set_ylim(min(0.7, 0.8 * min(ratios)), max(10.0, 3 * max(ratios)))
     plot.yaxis.set_major_locator(FixedLocator([0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000]))
     plot.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     plot.yaxis.set_minor_formatter(NullFormatter())
