@@ -47,6 +47,7 @@ SERIES = ("answer", "passages", "context", "index", "log_page", "log_append", "w
     default=_ROOT / "docs" / "images" / "cost.svg",
     help="File for the plot, SVG or PNG (default: docs/images/cost.svg).",
 )
+@click.option("--repeats", type=click.IntRange(1), help="Repeats of each check (default: 3).")
 @click.option("--config", type=click.Path(), help="Settings file (default: suffice.yaml).")
 @click.option("--quiet", is_flag=True, help="No progress bars.")
 def cost(
@@ -55,6 +56,7 @@ def cost(
     parts: tuple[str, ...],
     output: Path,
     plot: Path,
+    repeats: int | None,
     config: str | None,
     quiet: bool,
 ) -> int:
@@ -69,6 +71,8 @@ def cost(
     need_plots()
     settings = read_settings(config)
     plan = replace(QUICK if quick else Plan(), parts=parts or _PARTS)
+    if repeats:
+        plan = replace(plan, repeats=repeats)
     if million:
         plan = replace(plan, index=(*plan.index, 1_000_000))
     with bars(quiet=quiet) as progress:

@@ -32,7 +32,7 @@ class Plan:
     log: Sequence[int] = log.SIZES
     workers: Sequence[int] = workers.SIZES
     repeats: int = 3
-    quick_repeats: int = 10
+    quick_repeats: int = 12
     """Repeats of what takes milliseconds."""
     answers: int = 3
     parts: Sequence[str] = PARTS

@@ -38,6 +38,7 @@ def checking(
         checker = Checker.of(Settings(), verifier, CachedEmbedder(embedder), uncited=True)
         return checker.check(" ".join(answer(turn * _FARTHEST, sentences)), evidence)
 
+    check(1, passages(1, repeats * _FARTHEST), repeats)  # loads the models
     by_answer = {
         size: lambda turn, size=size: check(size, passages(PASSAGES, turn * _FARTHEST), turn)
         for size in sizes.answer

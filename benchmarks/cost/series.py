@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -44,20 +44,14 @@ class Series:
 
 def shortest(works: Mapping[int, Work], repeats: int) -> dict[int, float]:
     """The shortest time of each size in milliseconds. The sizes take turns, so that a change of the
-    machine's load affects all of them; the first turn is not timed."""
+    machine's load affects all of them. Work that is slower the first time needs two repeats."""
     times: dict[int, list[float]] = {size: [] for size in works}
-    for turn in range(repeats + 1):
+    for turn in range(repeats):
         for size, work in works.items():
             start = time.perf_counter()
             work(turn)
-            if turn:
-                times[size].append((time.perf_counter() - start) * 1e3)
+            times[size].append((time.perf_counter() - start) * 1e3)
     return {size: min(spent) for size, spent in times.items()}
-
-
-def sizes(text: str) -> Sequence[int]:
-    """Sizes as a list with commas: "1000,10000"."""
-    return sorted({int(one) for one in text.split(",")})
 
 
 def _short(value: float) -> float:

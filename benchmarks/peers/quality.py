@@ -128,12 +128,11 @@ def _behind(ours: Scores, theirs: Scores, truth: Flags) -> list[float] | None:
     the fast tier itself, or if a class is missing."""
     if np.array_equal(ours, theirs) or truth.all() or not truth.any():
         return None
-    draw = np.random.default_rng(0)
     apart = []
-    for places in draw.integers(0, len(truth), (_DRAWS, len(truth))):
-        both = [auroc(scores[places], truth[places]) for scores in (ours, theirs)]
-        if both[0] is not None and both[1] is not None:
-            apart.append(both[0] - both[1])
+    for places in np.random.default_rng(0).integers(0, len(truth), (_DRAWS, len(truth))):
+        own, other = (auroc(scores[places], truth[places]) for scores in (ours, theirs))
+        if own is not None and other is not None:
+            apart.append(own - other)
     return [round(float(one), 3) for one in np.quantile(apart, [0.025, 0.975])]
 
 
