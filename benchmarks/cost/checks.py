@@ -1,14 +1,16 @@
 """The time to check an answer, by its length, the number of passages and the length of a passage.
 
-The whole check is timed, as `suffice.check` runs it, with texts that are new in each repeat.
+The whole check is timed, as `suffice.check` runs it, with texts that are new in each repeat. Its
+processor time counts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from benchmarks.cost.series import Series, shortest
+from benchmarks.cost.series import Series, Work, shortest
 from benchmarks.speed import PASSAGE_WORDS, PASSAGES, SENTENCES, answer, passages
 from suffice.answers import Checker
 from suffice.models.caching import CachedEmbedder
@@ -43,22 +45,26 @@ def checking(
         size: lambda turn, size=size: check(size, passages(PASSAGES, turn * _FARTHEST), turn)
         for size in sizes.answer
     }
-    yield "answer", _series("Answer length", "sentences", shortest(by_answer, repeats))
+    yield "answer", _series("Answer length", "sentences", _times(by_answer, repeats))
     by_passages = {
         size: lambda turn, size=size: check(SENTENCES, passages(size, turn * _FARTHEST), turn)
         for size in sizes.passages
     }
     size = f"passages of {PASSAGE_WORDS} words"
-    yield "passages", _series("Number of passages", size, shortest(by_passages, repeats))
+    yield "passages", _series("Number of passages", size, _times(by_passages, repeats))
     by_context = {
         size: lambda turn, size=size: check(SENTENCES, (_long(size, turn * _FARTHEST),), turn)
         for size in sizes.context
     }
-    yield "context", _series("Length of one passage", "words", shortest(by_context, repeats))
+    yield "context", _series("Length of one passage", "words", _times(by_context, repeats))
+
+
+def _times(works: Mapping[int, Work], repeats: int) -> dict[int, float]:
+    return shortest(works, repeats, time.process_time)
 
 
 def _series(title: str, size: str, times: dict[int, float]) -> Series:
-    return Series(title, size, "time of a check", times)
+    return Series(title, size, "processor time of a check", times)
 
 
 def _long(words: int, first: int) -> str:
