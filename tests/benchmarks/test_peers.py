@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import math
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -23,62 +22,12 @@ from benchmarks.peers.published import PUBLISHED
 from benchmarks.peers.quality import MEASURES, best_threshold, cosine, fitted, halves
 from benchmarks.peers.race import Peer, nli_calls, peers, premise_pass, token_pass
 from benchmarks.peers.rows import Answer, mixed, read_ragtruth, read_written, sample
-from benchmarks.peers.t5 import T5, position_buckets, write_t5
-from benchmarks.shapes import write_modernbert
 from suffice.errors import SourceMissing
-from suffice.models.session import open_session
 from tests.eval.overlap import OverlapVerifier, silent, write
 from tests.fakes import HashEmbedder
 
 ROOT = Path(__file__).parents[2]
 TINY = Shape(layers=2, hidden=32, heads=4, inner=64, span=8)
-TOKENS = 37
-
-
-def logits(path: Path) -> Any:
-    return open_session(path).run(None, {"input_ids": np.arange(TOKENS)[None]})[0]
-
-
-@pytest.mark.parametrize("int8", [False, True])
-def test_a_small_t5_runs(tmp_path: Path, int8: bool) -> None:
-    pytest.importorskip("onnx")
-    parameters = write_t5(tmp_path / "model.onnx", TINY, TOKENS, int8)
-    layer = 4 * 32 * 32 + 3 * 32 * 64 + 2 * 32
-    assert parameters == 2 * layer + 32 * 4 + 32 + 2 * 32
-    said = logits(tmp_path / "model.onnx")
-    assert said.shape == (1, 1, 2)
-    assert np.isfinite(said).all()
-
-
-def test_hhem_is_the_encoder_of_flan_t5_base() -> None:
-    embeddings = 32_128 * T5.hidden
-    layers = T5.layers * (4 * T5.hidden**2 + 3 * T5.hidden * T5.inner)
-    assert 109e6 < layers + embeddings < 110e6
-
-
-def test_relative_positions_of_t5() -> None:
-    """As in its published code: 16 buckets for each direction, exact below 8, one from 128 on."""
-    table = position_buckets(300)
-    assert table[10, 10] == 0
-    assert (table[10, 3], table[3, 10]) == (7, 16 + 7)
-    assert (table[200, 0], table[299, 0], table[0, 299]) == (15, 15, 31)
-    far = 20
-    assert table[far, 0] == 8 + int(math.log(far / 8) / math.log(128 / 8) * 8)
-
-
-def test_graphs_of_one_model_share_their_weights_and_models_do_not(tmp_path: Path) -> None:
-    pytest.importorskip("onnx")
-    write_t5(tmp_path / "long.onnx", TINY, 2 * TOKENS)
-    write_t5(tmp_path / "model.onnx", TINY, TOKENS)
-    shared = logits(tmp_path / "model.onnx")
-    assert len(list(tmp_path.glob("*.weights"))) == 1
-    write_modernbert(tmp_path / "other.onnx", TINY, TOKENS)
-    write_t5(tmp_path / "int8.onnx", TINY, TOKENS, int8=True)
-    assert len(list(tmp_path.glob("*.weights"))) == 3
-    alone = tmp_path / "alone" / "model.onnx"
-    alone.parent.mkdir()
-    write_t5(alone, TINY, TOKENS)
-    np.testing.assert_array_equal(shared, logits(alone))
 
 
 def an_answer(text: str, evidence: str = "Leave lasts 16 weeks.", **fields: Any) -> Answer:
@@ -105,7 +54,7 @@ def test_the_inputs_of_each_detector() -> None:
 
 def test_a_sample_keeps_the_shares_and_grows_with_its_limit() -> None:
     rows = [
-        an_answer(f"Answer {n}.", task="qa" if n % 4 else "summary", supported=n % 5 > 0)
+        an_answer(f"Answer {n}.", task="qa" if n < 300 else "summary", supported=n % 5 > 0)
         for n in range(400)
     ]
     small, large = sample(rows, 40), sample(rows, 80)
