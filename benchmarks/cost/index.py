@@ -88,8 +88,9 @@ def made_texts(draw: np.random.Generator, rows: int, words: int) -> list[str]:
 
 @cache
 def _frequencies() -> NDArray[np.float64]:
-    shares = np.cumsum(1 / np.arange(1, _VOCABULARY + 1))
-    return shares / shares[-1]
+    shares: NDArray[np.float64] = np.cumsum(1 / np.arange(1, _VOCABULARY + 1))
+    shares /= shares[-1]
+    return shares
 
 
 def searching(
@@ -102,10 +103,7 @@ def searching(
         publish(cast(Store, store), MODEL, DIMENSION)
     progress("indexes", len(sizes), len(sizes))
     indexes = {size: EdgeIndex(cast(Store, store), MODEL) for size, store in stores.items()}
-    works = {
-        size: lambda turn, index=index: _search(index)  # type: ignore[misc]
-        for size, index in indexes.items()
-    }
+    works = {size: lambda turn, index=index: _search(index) for size, index in indexes.items()}
     times = {
         size: ms / _QUERIES for size, ms in shortest(works, repeats, time.process_time).items()
     }

@@ -37,10 +37,7 @@ def logging(
             ("page", "time of a page", page),
             ("append", "time of an append", append),
         ):
-            works = {
-                size: lambda turn, log=log, call=call: call(log)  # type: ignore[misc]
-                for size, log in logs.items()
-            }
+            works = {size: lambda turn, log=log, call=call: call(log) for size, log in logs.items()}
             times = {size: ms / _CALLS for size, ms in shortest(works, repeats).items()}
             yield f"log_{name}", Series("Log size", "records", what, times)
     finally:

@@ -14,13 +14,14 @@ from click.testing import CliRunner
 
 from benchmarks.__main__ import benchmarks
 from benchmarks.commands.cost import SERIES, merged
-from benchmarks.cost import checks, workers
+from benchmarks.cost import workers
 from benchmarks.cost.checks import Sizes, checking
 from benchmarks.cost.index import made_texts, made_vectors, searching
 from benchmarks.cost.plot import _panels, plot_cost
 from benchmarks.cost.series import Series, shortest
 from benchmarks.cost.workers import working
 from benchmarks.speed import answer
+from suffice.answers import Checker
 from tests.eval.overlap import OverlapVerifier, silent
 from tests.fakes import HashEmbedder
 
@@ -65,7 +66,7 @@ def test_answers_of_any_length() -> None:
 def test_each_repeat_checks_new_texts_of_its_size(monkeypatch: pytest.MonkeyPatch) -> None:
     checked: list[tuple[str, tuple[str, ...]]] = []
     recorder = SimpleNamespace(check=lambda text, evidence: checked.append((text, evidence)))
-    monkeypatch.setattr(checks.Checker, "of", lambda *args, **options: recorder)
+    monkeypatch.setattr(Checker, "of", lambda *args, **options: recorder)
     found = dict(checking(OverlapVerifier(), HashEmbedder(), Sizes((1, 2), (1, 3), (50, 250)), 2))
     assert {name: sorted(one.values) for name, one in found.items()} == {
         "answer": [1, 2], "passages": [1, 3], "context": [50, 250],
