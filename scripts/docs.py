@@ -172,9 +172,9 @@ def cost(found: Figures | None = None) -> Iterator[str]:
 def peers_speed(found: Figures | None = None) -> Iterator[str]:
     """The time of other detectors as multiples of the fast tier's."""
     found = _result("peers") if found is None else found
-    if not found:
+    speed = found.get("speed")
+    if not speed:
         return
-    speed = found["speed"]
     names = ("precision", "calls an answer", "tokens a call", "time", "over the rounds")
     yield from _head("detector", *names)
     for row in speed["detectors"]:
@@ -187,7 +187,7 @@ def peers_speed(found: Figures | None = None) -> Iterator[str]:
             f"{row['ratio']:.2f}",
             f"{row['low']:.2f} to {row['high']:.2f}",
         )
-    before, after = found["run"]["load"]
+    before, after = speed["load"]
     yield (
         f"\n{speed['answers']} answers, {speed['rounds']} rounds, {_cores(found)}, load average "
         f"{before:g} before and {after:g} after; {found['model']}, from `results/peers.json`."
@@ -197,7 +197,7 @@ def peers_speed(found: Figures | None = None) -> Iterator[str]:
 def peers_quality(found: Figures | None = None) -> Iterator[str]:
     """Detectors on the same rows: AUROC, F1 and balanced accuracy of each set and task."""
     found = _result("peers") if found is None else found
-    if not found:
+    if "quality" not in found:
         return
     groups: dict[str, Figures] = {}
     for name, own in found["quality"].items():

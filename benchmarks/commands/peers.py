@@ -29,6 +29,11 @@ _RESULTS = Path(__file__).parents[2] / "results"
 @click.option("--timed", type=click.IntRange(1), default=4, help="Answers to time.")
 @click.option("--rounds", type=click.IntRange(1), default=3, help="Rounds of the timing.")
 @click.option(
+    "--only",
+    type=click.Choice(("quality", "speed")),
+    help="Measure only this part and keep the other one in OUTPUT.",
+)
+@click.option(
     "--output",
     type=click.Path(path_type=Path, dir_okay=False),
     default=_RESULTS / "peers.json",
@@ -42,6 +47,7 @@ def peers(
     limit: int,
     timed: int,
     rounds: int,
+    only: str | None,
     output: Path,
     config: str | None,
     quiet: bool,
@@ -53,14 +59,16 @@ def peers(
     (DeBERTa-v3-base), LettuceDetect-base and HHEM with random weights, in fp32 and int8. Takes
     about 10 minutes and 7 GB of memory.
     """
-    from benchmarks.peers.bench import Plan, bench_peers
+    from benchmarks.peers.bench import PARTS, Plan, bench_peers
     from suffice.models.catalog import open_embedder, open_verifier
 
     settings = read_settings(config)
     models = open_verifier(settings.verifier, "fast"), open_embedder(settings.embedder)
-    plan = Plan(limit, timed, rounds, settings.verifier.threads)
+    plan = Plan(limit, timed, rounds, settings.verifier.threads, (only,) if only else PARTS)
     with bars(quiet=quiet) as progress:
         figures = bench_peers(grounding, written, models, _RESULTS, plan, progress)
+    if only and output.exists():
+        figures = {**json.loads(output.read_text(encoding="utf-8")), **figures}
     output.write_text(json.dumps(figures, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
     console = Console()
     for part in _tables(figures):
@@ -70,13 +78,13 @@ def peers(
 
 
 def _tables(figures: dict[str, Any]) -> Iterator[Table | str]:
-    speed = figures["speed"]
-    table = _table(f"{speed['answers']} answers", "precision", "calls", "times fast tier")
-    for row in speed["detectors"]:
-        calls = f"{row['calls']:g}" if "calls" in row else ""
-        table.add_row(row["name"], row.get("precision", ""), calls, f"{row['ratio']:.2f}")
-    yield table
-    for name, found in figures["quality"].items():
+    if speed := figures.get("speed"):
+        table = _table(f"{speed['answers']} answers", "precision", "calls", "times fast tier")
+        for row in speed["detectors"]:
+            calls = f"{row['calls']:g}" if "calls" in row else ""
+            table.add_row(row["name"], row.get("precision", ""), calls, f"{row['ratio']:.2f}")
+        yield table
+    for name, found in figures.get("quality", {}).items():
         table = _table(f"{name}, {found['n']} answers", "AUROC", "F1", "balanced accuracy")
         for detector, row in found["detectors"].items():
             table.add_row(detector, *map(_share, list(row.values())[:3]))

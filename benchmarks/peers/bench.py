@@ -23,6 +23,7 @@ from suffice.models.embedder import Embedder
 from suffice.models.verifier import Verifier
 from suffice.settings import Settings
 
+PARTS = ("quality", "speed")
 LIMIT, TIMED, ROUNDS = 120, 4, 3
 
 
@@ -34,6 +35,7 @@ class Plan:
     timed: int = TIMED
     rounds: int = ROUNDS
     threads: int = 0
+    parts: Sequence[str] = PARTS
 
 
 def bench_peers(
@@ -54,37 +56,39 @@ def bench_peers(
     if written:
         sets["written"] = sample(read_written(written), plan.limit)
     load = os.getloadavg()
-    quality = {
-        name: measure(answers, verifier, embedder, progress) for name, answers in sets.items()
-    }
-    timed = mixed(sets.values(), plan.timed)
+    parts: dict[str, Any] = {}
+    if "quality" in plan.parts:
+        parts["quality"] = {
+            name: measure(answers, verifier, embedder, progress) for name, answers in sets.items()
+        }
+    if "speed" in plan.parts:
+        timed = mixed(sets.values(), plan.timed)
+        found = race(
+            timed,
+            _ours(verifier, embedder),
+            against or peers(),
+            lambda text: len(embedder.token_ends(text)),
+            threads=plan.threads,
+            rounds=plan.rounds,
+            progress=progress,
+        )
+        parts["speed"] = {
+            "answers": len(timed),
+            "rounds": plan.rounds,
+            "passage_words": PASSAGE_WORDS,
+            "load": [round(one, 2) for one in (load[0], os.getloadavg()[0])],
+            "detectors": found,
+        }
     return {
         "model": verifier.id,
         "embedder": embedder.id,
         "aggregation": AGGREGATION.name,
         "threshold": verifier.thresholds.support,
         "limit": plan.limit,
-        "quality": quality,
-        "speed": {
-            "answers": len(timed),
-            "rounds": plan.rounds,
-            "passage_words": PASSAGE_WORDS,
-            "detectors": race(
-                timed,
-                _ours(verifier, embedder),
-                against or peers(),
-                lambda text: len(embedder.token_ends(text)),
-                threads=plan.threads,
-                rounds=plan.rounds,
-                progress=progress,
-            ),
-        },
+        **parts,
         "published": published(),
         "proxy": proxy(results / "gateway.json"),
-        "run": {
-            **run_record(*files),
-            "load": [round(one, 2) for one in (load[0], os.getloadavg()[0])],
-        },
+        "run": run_record(*files),
     }
 
 

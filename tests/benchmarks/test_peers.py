@@ -256,7 +256,7 @@ def test_the_command_and_its_page(
     assert len(names) == 9
     assert names[0] == ("Suffice, fast tier", None)
     assert all(row["ratio"] > 0 for row in found["speed"]["detectors"])
-    assert len(found["run"]["load"]) == 2
+    assert len(found["speed"]["load"]) == 2
 
     speed = list(docs.peers_speed(found))
     assert speed[0].count("|") == speed[2].count("|")
@@ -267,3 +267,10 @@ def test_the_command_and_its_page(
     published = list(docs.peers_published(found))
     assert len(published) == 2 + len(PUBLISHED)
     assert "published, not run here" in published[0]
+
+    more = ["--only", "quality", "--limit", "8", "--quiet", "--output", str(output)]
+    CliRunner().invoke(benchmarks, ["peers", str(grounding), *more], catch_exceptions=False)
+    again = json.loads(output.read_text())
+    assert again["speed"] == found["speed"]
+    assert again["quality"].keys() == {"ragtruth"}
+    assert list(docs.peers_quality({})) == list(docs.peers_speed({})) == []
