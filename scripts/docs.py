@@ -161,6 +161,9 @@ def cost(found: Figures | None = None) -> Iterator[str]:
             for one in index["points"]
         )
         yield f"\nA process that searches the index takes {', '.join(sizes)}."
+    if workers := found["series"].get("workers"):
+        had = " and ".join(f"{one['cores']:g}" for one in workers["points"])
+        yield f"The workers had {had} cores: fewer than workers means that the machine was busy."
     loads = [series["load"] for series in found["series"].values()]
     yield (
         f"{found['model']}, {_cores(found)}, load average {min(loads):g} to {max(loads):g}, from "

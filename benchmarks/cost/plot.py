@@ -57,7 +57,7 @@ def _panel(plot: Any, members: list[Figures]) -> None:
     plot.set_ylabel("times the smallest")
     plot.grid(alpha=0.25)
     plot.spines[["top", "right"]].set_visible(False)
-    plot.legend(frameon=False, fontsize=8, loc="upper left")
+    plot.legend(edgecolor="none", framealpha=1, fontsize=8, loc="upper left")
 
 
 def _scale(plot: Any, sizes: list[int], ratios: list[float]) -> None:
