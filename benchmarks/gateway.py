@@ -8,15 +8,9 @@ checks.
 from __future__ import annotations
 
 import json
-import os
-import socket
-import subprocess
-import sys
-import threading
-import time
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -24,8 +18,8 @@ from typing import Any
 import yaml
 
 from benchmarks.gateway_cases import bare_models, cases
-from benchmarks.load import Job
-from suffice.errors import SufficeError
+from benchmarks.servers import HOST, Running, load, start_gateway, start_process
+from benchmarks.watch import Watch
 from suffice.eval.run_record import run_record
 from suffice.settings import Settings
 
@@ -34,12 +28,12 @@ WANTED = {
     "plain_added_share": 1 / 3,
     "p95_times_fair": 2.0,
     "share_of_bare": 0.7,
+    "memory_growth_percent": 10.0,
+    "healthz_p99_ms": 100.0,
+    "server_errors": 0,
 }
-_HOST = "127.0.0.1"
-_CHAT = "/v1/chat/completions"
 _CASES = 96
 _PLAIN = {"model": "canned", "messages": [{"role": "user", "content": "How long is leave?"}]}
-_SERVE = "from suffice.cli import main; main()"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +46,8 @@ class Plan:
     litellm: str = ""
     bare: int = 12
     """Number of cases on which the bare models are timed, before and after."""
+    hostile: float = 0.01
+    """Hostile requests for each ordinary request in the overload."""
     parts: tuple[str, ...] = ("plain", "checked", "overload")
 
 
@@ -59,7 +55,7 @@ def bench_gateway(plan: Plan) -> dict[str, Any]:
     figures: dict[str, Any] = {"run": run_record(), "wanted": WANTED, "clients": plan.clients}
     with ExitStack() as stack:
         folder = Path(stack.enter_context(TemporaryDirectory()))
-        upstream = stack.enter_context(_process("-m", "benchmarks.canned"))
+        upstream = stack.enter_context(start_process("-m", "benchmarks.canned"))
         if "plain" in plan.parts:
             figures["plain"] = _plain(plan, folder, upstream)
         if {"checked", "overload"} & set(plan.parts):
@@ -136,97 +132,28 @@ def _checked(plan: Plan, folder: Path, upstream: Running) -> dict[str, Any]:
 
 
 def _overloaded(plan: Plan, gateway: Running, bodies: Sequence[str], rate: float) -> dict[str, Any]:
-    done = threading.Event()
-    sizes: list[int] = []
-
-    def look() -> None:
-        while not done.wait(0.5):
-            sizes.append(gateway.memory())
-
-    watching = threading.Thread(target=look)
-    watching.start()
-    try:
-        ran = load(gateway, bodies, plan.overload, rate=2 * rate, checked=True, warm=0.0)
-    finally:
-        done.set()
-        watching.join()
-    half = len(sizes) // 2
-    alive = gateway.process.poll() is None
-    memory = {
-        "start": sizes[0] if sizes else 0,
-        "first_half": max(sizes[:half], default=0),
-        "peak": max(sizes, default=0),
-        "end": sizes[-1] if sizes else 0,
+    """Twice the capacity of ordinary requests, and hostile requests beside them."""
+    with Watch(gateway) as watch:
+        ran = load(
+            gateway,
+            bodies,
+            plan.overload,
+            rate=2 * rate,
+            checked=True,
+            warm=0.0,
+            hostile=plan.hostile,
+        )
+    return {
+        **ran,
+        "rate": round(2 * rate, 2),
+        "alive": gateway.process.poll() is None,
+        "memory_mb": watch.memory(),
+        "healthz": watch.health(),
     }
-    return {**ran, "rate": round(2 * rate, 2), "alive": alive, "memory_mb": memory}
 
 
 def _ratio(ours: float, theirs: float) -> float | None:
     return round(ours / theirs, 3) if theirs > 0 else None
-
-
-def load(
-    server: Running,
-    bodies: Sequence[str],
-    seconds: float,
-    *,
-    path: str = _CHAT,
-    warm: float | None = None,
-    **more: Any,
-) -> dict[str, Any]:
-    """The result of a load on one path of a server, made by a process of its own."""
-    warm = min(1.0, seconds) if warm is None else warm
-    job = Job(_HOST, server.port, path, list(bodies), seconds, warm=warm, **more)
-    done = subprocess.run(
-        [sys.executable, "-m", "benchmarks.load"],
-        input=json.dumps(asdict(job)),
-        capture_output=True,
-        text=True,
-        check=True,
-        env=_environment(),
-    )
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
-
-
-@dataclass(frozen=True, slots=True)
-class Running:
-    """A server process of the bench."""
-
-    process: subprocess.Popen[bytes]
-    port: int
-
-    @property
-    def url(self) -> str:
-        return f"http://{_HOST}:{self.port}/v1"
-
-    @property
-    def root(self) -> str:
-        return f"http://{_HOST}:{self.port}"
-
-    def memory(self) -> int:
-        """Current memory in megabytes, including child processes; 0 if the system does not report
-        it."""
-        try:
-            status = Path(f"/proc/{self.process.pid}/status").read_text()
-        except OSError:
-            return 0
-        lines = (line for line in status.splitlines() if line.startswith("VmRSS:"))
-        return next((int(line.split()[1]) // 1024 for line in lines), 0)
-
-
-def start_gateway(folder: Path, name: str, settings: dict[str, Any], url: str = "") -> Any:
-    """The gateway on a store of its own: a file, or the PostgreSQL at `url`."""
-    file, store = folder / f"{name}.yaml", url or str(folder / f"{name}.db")
-    index = {"index": str(folder / f"{name}-index")} if url else {}
-    file.write_text(yaml.safe_dump({"store": store, **index, **settings}))
-    docs = folder / "docs"
-    docs.mkdir(exist_ok=True)
-    (docs / "note.md").write_text("# Note\n\nThe answers of this bench bring their own passages.\n")
-    return _process(
-        "-c", _SERVE, "serve", "--config", str(file), "--store", store,
-        "--docs", str(docs), "--quiet", "--port", log=folder / f"{name}.log",
-    )  # fmt: skip
 
 
 def _litellm(command: str, folder: Path, upstream: Running) -> Any:
@@ -247,56 +174,4 @@ def _litellm(command: str, folder: Path, upstream: Running) -> Any:
     file = folder / "litellm.yaml"
     file.write_text(yaml.safe_dump(config))
     log = folder / "litellm.log"
-    return _process("--config", str(file), "--host", _HOST, "--port", command=command, log=log)
-
-
-@contextmanager
-def _process(
-    *args: str, command: str = sys.executable, log: Path | None = None
-) -> Iterator[Running]:
-    """Start a server on a free port, passed as its last argument, and wait until it is
-    reachable."""
-    port = _free_port()
-    with ExitStack() as stack:
-        out = stack.enter_context(log.open("wb")) if log else subprocess.DEVNULL
-        process = subprocess.Popen(
-            [command, *args, str(port)], stdout=out, stderr=out, env=_environment()
-        )
-        try:
-            _reached(process, port, log)
-            yield Running(process, port)
-        finally:
-            process.terminate()
-            try:
-                process.wait(40)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
-
-
-def _reached(process: subprocess.Popen[bytes], port: int, log: Path | None) -> None:
-    deadline = time.monotonic() + 120
-    while time.monotonic() < deadline:
-        with socket.socket() as probe:
-            if probe.connect_ex((_HOST, port)) == 0:
-                return
-        if process.poll() is not None:
-            break
-        time.sleep(0.05)
-    tail = log.read_text(errors="replace")[-500:] if log else ""
-    raise SufficeError(
-        f"A server of the bench did not start: {tail}", remedy="Run its command separately."
-    )
-
-
-def _free_port() -> int:
-    with socket.socket() as found:
-        found.bind((_HOST, 0))
-        return int(found.getsockname()[1])
-
-
-def _environment() -> dict[str, str]:
-    """The environment for subprocesses: they import what this process imports."""
-    paths = filter(None, sys.path)
-    kept = {k: v for k, v in os.environ.items() if not k.startswith("SUFFICE_")}
-    return {**kept, "PYTHONPATH": os.pathsep.join(paths)}
+    return start_process("--config", str(file), "--host", HOST, "--port", command=command, log=log)

@@ -12,8 +12,12 @@ import json
 import sys
 import time
 from collections import Counter
+from collections.abc import Coroutine
 from dataclasses import dataclass, field
+from itertools import cycle
 from typing import Any
+
+from benchmarks.hostile import hostile_requests, send_hostile
 
 _IDLE = 5.0
 _SERVED = ("SERVE", "CAVEAT", "CONFLICT")
@@ -33,6 +37,8 @@ class Job:
     """Each answer must carry a verdict on a draft that was read in full."""
     most: int = 4096
     """Limit of concurrent requests in an open load; further requests are not sent, but counted."""
+    hostile: float = 0.0
+    """Hostile requests for each ordinary request, in addition to them, in an open load."""
 
 
 @dataclass(slots=True)
@@ -46,6 +52,14 @@ class LoadResult:
     unsent: int = 0
     waits: int = 0
     """Number of 429 responses without a Retry-After."""
+    hostile: dict[str, Counter[str]] = field(default_factory=dict)
+    """Replies to hostile requests by kind and status."""
+
+    @property
+    def server_errors(self) -> int:
+        """Number of 5xx responses except 503, which refuses a request for lack of capacity."""
+        counted = sum((*self.hostile.values(), self.statuses), Counter[str]())
+        return sum(n for status, n in counted.items() if status[0] == "5" and status != "503")
 
     def as_json(self, seconds: float) -> dict[str, Any]:
         ordered = sorted(self.times)
@@ -66,6 +80,8 @@ class LoadResult:
             "unchecked": self.unchecked,
             "unsent": self.unsent,
             "no_retry_after": self.waits,
+            "hostile": {kind: dict(found) for kind, found in self.hostile.items()},
+            "server_errors": self.server_errors,
         }
 
 
@@ -162,10 +178,21 @@ async def closed_loop(job: Job, result: LoadResult, seconds: float) -> float:
 
 async def open_loop(job: Job, result: LoadResult, seconds: float) -> float:
     """Open load: each request uses a free connection or a new one."""
+    kinds, attacks = cycle(hostile_requests().items() if job.hostile else ()), 0
     start, place = time.perf_counter(), 0
     bodies = [body.encode() for body in job.bodies]
     free: list[tuple[Connection, float]] = []
     tasks: set[asyncio.Task[None]] = set()
+
+    def begin(work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.ensure_future(work)
+        tasks.add(task)
+        task.add_done_callback(tasks.discard)
+
+    async def attack() -> None:
+        kind, request = next(kinds)
+        found = await send_hostile(job.host, job.port, job.path, request)
+        result.hostile.setdefault(kind, Counter())[found] += 1
 
     async def one(body: bytes) -> None:
         connection, used = free.pop() if free else (Connection(job), 0.0)
@@ -177,12 +204,13 @@ async def open_loop(job: Job, result: LoadResult, seconds: float) -> float:
     while (now := time.perf_counter() - start) < seconds:
         while place < now * job.rate:
             if len(tasks) < job.most:
-                task = asyncio.ensure_future(one(bodies[place % len(bodies)]))
-                tasks.add(task)
-                task.add_done_callback(tasks.discard)
+                begin(one(bodies[place % len(bodies)]))
             else:
                 result.unsent += 1
             place += 1
+            while attacks < place * job.hostile:
+                begin(attack())
+                attacks += 1
         await asyncio.sleep(min(0.005, 1 / job.rate))
     if tasks:
         await asyncio.wait(tasks, timeout=120)

@@ -21,8 +21,8 @@ from typing import Any
 
 import httpx2
 
-from benchmarks.gateway import Running, load, start_gateway
 from benchmarks.gateway_cases import cases
+from benchmarks.servers import Running, load, start_gateway
 from benchmarks.site_log import FEW, filled, milliseconds
 from benchmarks.site_records import fill
 from suffice.eval.run_record import run_record

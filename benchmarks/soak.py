@@ -23,7 +23,7 @@ from typing import Any
 import httpx2
 
 from benchmarks.faults import ASIDE, FALSE, FAULTS, SAID, fault_of
-from benchmarks.gateway import Running, start_gateway
+from benchmarks.servers import Running, start_gateway
 from suffice.eval.run_record import run_record
 from suffice.record.log import Log
 from suffice.testing.upstream import ScriptedUpstream, says

@@ -38,15 +38,17 @@ def main() -> None:
 
 
 def place(name: str) -> Path:
-    outside = name == "README.md" or name.startswith("examples/")
+    outside = name == "README.md" or name.startswith(("docs/", "examples/"))
     return DOCS.parent / name if outside else DOCS / name
 
 
 def pages() -> dict[str, str]:
     """Every page that has a generated part, as it should be."""
     parts = {
-        "headline": ("README.md", "\n".join(headline())),
+        "headline": ("README.md", "\n".join(headline("#how-good-it-is"))),
+        "start": ("docs/README.md", "\n".join(headline("quality.md"))),
         "quality": ("README.md", "\n".join(quality())),
+        "real": ("quality.md", "\n".join(quality())),
         "commands": ("reference/cli.md", "\n".join(commands())),
         "keys": ("reference/settings.md", "\n".join(keys())),
         "embedder": ("reference/models.md", "\n".join(embedder())),
@@ -67,6 +69,8 @@ def pages() -> dict[str, str]:
         "redteam": ("how-to/red-team.md", "\n".join(redteam())),
         "calibration": ("how-to/guarantee.md", "\n".join(calibration())),
         "rules": ("quality.md", "\n".join(rules())),
+        "limits": ("limits.md", "\n".join(limits())),
+        "own figures": ("comparison.md", "\n".join(own_figures())),
         "scale cost": ("how-to/scale.md", "\n".join(scale_cost())),
         "scale queue": ("how-to/scale.md", "\n".join(scale_queue())),
         "cost": ("how-to/scale.md", "\n".join(cost())),
@@ -260,8 +264,11 @@ def _result(name: str) -> dict[str, Any]:
     return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
 
 
-def headline() -> Iterator[str]:
-    """Language, quality and speed in three lines, for the first screen."""
+def headline(figures: str) -> Iterator[str]:
+    """Language, quality and speed in three lines, for the first screen.
+
+    `figures` is a link to more.
+    """
     found, speed = _result("rules-real"), _result("speed")
     answerable = _outcome_shares(found["outcomes"], "answerable: ")
     others = _outcome_shares(found["outcomes"], "unanswerable: ")
@@ -273,7 +280,7 @@ def headline() -> Iterator[str]:
         f"- **How good:** on real documents it was not trained on, it answers {right:.0%} of the "
         f"answerable questions right, {bad:.0%} wrong and refuses the rest; it answers "
         f"{others['served']:.0%} of the unanswerable ones, and stops {1 - wrong['served']:.0%} of "
-        "an LLM's wrong drafts ([all figures](#how-good-it-is))."
+        f"an LLM's wrong drafts ([all figures]({figures}))."
     )
     yield (
         f"- **How fast:** {seconds:.1f} s to check five sentences against five passages on "
@@ -306,6 +313,59 @@ def quality() -> Iterator[str]:
     yield (
         f"Measured with the fast tier on {found['questions']} questions and {found['drafts']} "
         "drafts. Thresholds were chosen on these sets: expect somewhat less on yours."
+    )
+
+
+def limits() -> Iterator[str]:
+    """Where the system is weakest, in figures."""
+    outcomes, attacks = _result("rules-real")["outcomes"], _result("redteam")["attacks"]
+    drafts = _outcome_shares(outcomes, "wrong draft: ")
+    kinds = _result("written-fast")["sets"]["written answers"]["kinds"]
+    several = _result("sufficiency-fast")["sets"]["ud_musique"]
+    conflicts = _result("conflict")["pairs"]
+    weakest = ", ".join(f"{kind} {kinds[kind]:.2f}" for kind in sorted(kinds, key=kinds.get)[:4])
+    yield from _head("weakness", "measured", "results/")
+    for limit, figure, file in (
+        ("an LLM's wrong draft is released", f"{drafts['served']:.0%} of them", "rules-real"),
+        (
+            "an unanswerable question is answered",
+            f"{_outcome_shares(outcomes, 'unanswerable: ')['served']:.0%} of them",
+            "rules-real",
+        ),
+        (
+            "the subject of one document is joined to the predicate of another",
+            f"stopped in {attacks['synthesis']['right_share']:.0%} of the cases",
+            "redteam",
+        ),
+        (
+            "a condition is left out",
+            f"stopped in {attacks['dropped-condition']['right_share']:.0%} of the cases",
+            "redteam",
+        ),
+        (
+            "an answer needs several passages",
+            f"balanced accuracy {several['balanced_accuracy']:.2f} (0.5 is chance)",
+            "sufficiency-fast",
+        ),
+        (
+            "two documents contradict each other",
+            f"{conflicts['recall']:.0%} found, {conflicts['precision']:.0%} of the reports right",
+            "conflict",
+        ),
+        ("the hardest kinds of wrong answers", f"AUROC: {weakest}", "written-fast"),
+    ):
+        yield _line(limit, figure, f"`{file}.json`")
+
+
+def own_figures() -> Iterator[str]:
+    """The figures that other projects publish for their detectors, measured for the fast tier."""
+    ragtruth, speed = _result("grounding-fast")["sets"]["ragtruth"], _result("speed")
+    yield (
+        f"Suffice's fast tier by itself: F1 {ragtruth['f1']:.2f} for unsupported answers on "
+        f"{ragtruth['n']:,} development rows of RAGTruth, {ragtruth['f1_flag_all']:.2f} if every "
+        f"answer is flagged. Speed on {_cores(speed)}, five sentences against five passages: "
+        f"{speed['fast_ms'] / 1000:.1f} s; one pass of a model of LettuceDetect-base's shape takes "
+        f"{1 / speed['modernbert_ratio']:.1f} times as long."
     )
 
 
@@ -609,6 +669,14 @@ def gateway() -> Iterator[str]:
         f"{row['statuses']}, unchecked {row['unchecked']}, memory at most "
         f"{row['memory_mb']['peak']} MB"
     )
+    if health := row.get("healthz"):  # older runs have no hostile requests
+        hostile = sum(sum(found.values()) for found in row["hostile"].values())
+        yield (
+            f"- hostile requests beside them: {hostile}, server errors other than 503: "
+            f"{row['server_errors']}, memory growth {row['memory_mb']['growth_percent']} %, "
+            f"`/healthz` p50 {health['p50_ms']} ms, p99 {health['p99_ms']} ms, at most "
+            f"{health['max_ms']} ms"
+        )
 
 
 def record() -> Iterator[str]:

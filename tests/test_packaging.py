@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import subprocess
 from pathlib import Path
 from zipfile import ZipFile
@@ -10,6 +12,8 @@ from zipfile import ZipFile
 import pytest
 from hatchling.builders.sdist import SdistBuilder
 from hatchling.builders.wheel import WheelBuilder
+
+from suffice import __version__
 
 ROOT = Path(__file__).parent.parent
 STRONG = ROOT / "strong"
@@ -62,6 +66,29 @@ def test_the_wheel_brings_the_handbook_of_the_demo() -> None:
     brought = {file.distribution_path for file in forced}
     assert "suffice/handbook/remote-work.md" in brought
     assert {name.split("/")[1] for name in brought} == {"handbook"}
+
+
+def test_two_builds_of_a_commit_give_the_same_bytes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In other folders, with other times and modes of the files. Without the large weights."""
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")
+    built = []
+    for name, mode, time in (("first", 0o644, 1_600_000_000), ("second", 0o600, 1_700_000_000)):
+        copy = tmp_path / name
+        skipped = shutil.ignore_patterns("*.onnx", "__pycache__")
+        shutil.copytree(ROOT / "src", copy / "src", ignore=skipped)
+        shutil.copytree(ROOT / "examples" / "handbook", copy / "examples" / "handbook")
+        for file in ("pyproject.toml", "README.md", "LICENSE"):
+            shutil.copy(ROOT / file, copy)
+        for path in (path for path in copy.rglob("*") if path.is_file()):
+            path.chmod(mode)
+            os.utime(path, (time, time))
+        (wheel,) = WheelBuilder(str(copy)).build(directory=str(copy), versions=["standard"])
+        built.append(Path(wheel))
+    first, second = built
+    assert first.name == second.name == f"suffice-{__version__}-py3-none-any.whl"
+    assert first.read_bytes() == second.read_bytes()
 
 
 def test_the_strong_wheel_holds_the_weights_of_its_tier(tmp_path: Path) -> None:

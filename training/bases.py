@@ -160,13 +160,17 @@ def read_base(folder: Path) -> dict[str, Floats]:
     """The tensors in fp32."""
     with np.load(folder / "base.npz") as held:
         return {
-            name: (held[name].astype(np.float32) - held[f"{name}.zero"].astype(np.float32))
-            * held[f"{name}.scale"]
+            name: (held[name].astype(np.float32) - _zero(held, name)) * held[f"{name}.scale"]
             if f"{name}.scale" in held.files
             else held[name]
             for name in held.files
             if not name.endswith((".scale", ".zero"))
         }
+
+
+def _zero(held: Mapping[str, NDArray[Any]], name: str) -> NDArray[Any] | float:
+    """The code that stands for zero; codes of trained weights have none but zero itself."""
+    return held[f"{name}.zero"].astype(np.float32) if f"{name}.zero" in held else 0.0
 
 
 if __name__ == "__main__":

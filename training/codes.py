@@ -14,14 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 INT8_MAX = 127
-HEADS = ("support.", "sufficiency.", "tokens.")
+EXACT = ("support.", "sufficiency.", "tokens.", "relative")
+"""Small tables that keep their floats: the heads, and a bias for distances."""
 
 
 def write_codes(path: Path, tensors: Mapping[str, NDArray[Any]]) -> None:
     """Matrices of the encoder as codes, everything else as it is."""
     held: dict[str, Any] = {}
     for name, value in tensors.items():
-        if value.ndim != 2 or name.startswith(HEADS) or "token_type" in name:
+        if value.ndim != 2 or name.startswith(EXACT) or "token_type" in name:
             held[name] = value
             continue
         peak = np.abs(value).max(axis=1, keepdims=True)

@@ -19,7 +19,7 @@ import onnx
 from numpy.typing import NDArray
 from onnx import numpy_helper
 
-from codes import HEADS, write_codes
+from codes import EXACT, write_codes
 from export import UINT8_ZERO
 
 TABLES = {
@@ -47,7 +47,7 @@ def tensors(model: Path) -> Iterator[tuple[str, NDArray[np.float32]]]:
             stem = name.removesuffix(".bias")
             for part, own in zip(PARTS, np.split(value, len(PARTS)), strict=True):
                 yield f"{stem}.{part}.bias", own
-        elif name.startswith(HEADS):
+        elif name.startswith(EXACT):
             yield name, value.T if name.endswith(".weight") else value
         elif name.startswith(("encoder.", "embeddings.")) and not name.endswith(".scale"):
             yield name, value

@@ -11,6 +11,7 @@ starts from the mean of the weights in these folders.
 from __future__ import annotations
 
 import argparse
+import copy
 import json
 import random
 import time
@@ -29,7 +30,7 @@ from codes import read_codes, write_codes
 from encoded import Encoded, load_tokenizer
 from rows import Label, Task, read_pairs
 
-JUDGED_TOKENS = 131_072 if DEVICE == "cuda" else 4096
+JUDGED_TOKENS = 32_768 if DEVICE == "cuda" else 4096
 LABELS_COUNT = 0.5
 """The labels' share beside the teacher."""
 POINTS_COUNT = 0.3
@@ -152,17 +153,19 @@ def on_gpu(arrays: Sequence[Any]) -> list[Tensor]:
     return [torch.from_numpy(one).to(DEVICE, non_blocking=True) for one in arrays]
 
 
-@torch.inference_mode()
 def judge(model: Encoder, encoded: Encoded) -> np.ndarray[Any, Any]:
-    """Five logits a row: three of support, two of sufficiency."""
-    model.eval()
+    """Five logits a row: three of support, two of sufficiency. Gradients stay on, since without
+    them torch 2.11 cannot compile the attention of MPNet."""
+    half = copy.deepcopy(model).to(HALF).eval()
     found = np.zeros((len(encoded), 5), np.float32)
+    forward = torch.compile(half, dynamic=False) if DEVICE == "cuda" else half
     chosen_batches = batches(encoded.lengths, JUDGED_TOKENS, None)
-    for chosen, arrays in ahead(chosen_batches, encoded.inputs):
+    made = ahead(chosen_batches, lambda chosen: filled(encoded.inputs(chosen), JUDGED_TOKENS))
+    for chosen, arrays in made:
         ids, types, _, places, bounds = on_gpu(arrays)
-        with torch.autocast(DEVICE, dtype=torch.bfloat16, enabled=DEVICE == "cuda"):
-            support, sufficiency, _ = model(ids, types, places, bounds)
-        found[chosen] = torch.cat([support, sufficiency], -1).float().cpu().numpy()
+        support, sufficiency, _ = forward(ids, types, places, bounds)
+        both = torch.cat([support, sufficiency], -1)[: len(chosen)]
+        found[chosen] = both.detach().float().cpu().numpy()
     return found
 
 

@@ -21,6 +21,12 @@ _PARTS = ("plain", "checked", "overload")
 @click.option(
     "--overload", type=click.FloatRange(1), default=600, help="Duration of the overload in seconds."
 )
+@click.option(
+    "--hostile",
+    type=click.FloatRange(0, 1),
+    default=0.01,
+    help="Hostile requests for each ordinary request in the overload.",
+)
 @click.option("--clients", type=click.IntRange(1, 1000), default=16, help="Concurrent clients.")
 @click.option("--litellm", metavar="COMMAND", help="LiteLLM executable (default: litellm on PATH).")
 @click.option(
@@ -34,6 +40,7 @@ _PARTS = ("plain", "checked", "overload")
 def gateway(
     seconds: float,
     overload: float,
+    hostile: float,
     clients: int,
     litellm: str | None,
     parts: tuple[str, ...],
@@ -43,12 +50,14 @@ def gateway(
 
     Three parts: a plain proxy in front of a canned upstream, compared with LiteLLM's proxy if it is
     installed; gate and all checks (fast tier) on 5 passages and answers of 3 sentences; and
-    overload at twice the checked throughput. Takes about 15 minutes on an otherwise idle machine.
+    overload at twice the checked throughput, with hostile requests. Takes about 15 minutes on
+    an otherwise idle machine.
     """
     from benchmarks.gateway import Plan, bench_gateway
 
     command = litellm or shutil.which("litellm") or ""
-    figures = bench_gateway(Plan(seconds, overload, clients, command, parts=parts or _PARTS))
+    plan = Plan(seconds, overload, clients, command, hostile=hostile, parts=parts or _PARTS)
+    figures = bench_gateway(plan)
     if as_json:
         to_json.show(figures)
     else:
@@ -83,8 +92,26 @@ def _lines(figures: dict[str, Any]) -> Iterator[str]:
         )
     if "overload" in figures:
         row = figures["overload"]
-        yield (
-            f"Overload, {row['rate']} requests/s for {row['seconds']:.0f} s: statuses"
-            f" {row['statuses']}, {row['unchecked']} unchecked answers, memory"
-            f" {row['memory_mb']} MB, {'alive' if row['alive'] else 'CRASHED'}."
-        )
+        yield from _overload(row, wanted)
+
+
+def _overload(row: dict[str, Any], wanted: dict[str, Any]) -> Iterator[str]:
+    memory, health = row["memory_mb"], row["healthz"]
+    yield (
+        f"Overload, {row['rate']} requests/s for {row['seconds']:.0f} s: statuses"
+        f" {row['statuses']}, {row['unchecked']} unchecked answers,"
+        f" {row['server_errors']} server errors other than 503 (target:"
+        f" {wanted['server_errors']}), {'alive' if row['alive'] else 'CRASHED'}."
+    )
+    yield (
+        f"  Memory: {memory['first_third']} MB in the first third, {memory['last_third']} MB in the"
+        f" last ({memory['growth_percent']} % more; target: {wanted['memory_growth_percent']:g} or"
+        f" less), {memory['peak']} MB at most."
+    )
+    yield (
+        f"  /healthz: p50 {health['p50_ms']} ms, p99 {health['p99_ms']} ms (target:"
+        f" {wanted['healthz_p99_ms']:g} or less), {health['max_ms']} ms at most;"
+        f" {health['failed']} of {health['probes']} probes failed."
+    )
+    for kind, statuses in sorted(row["hostile"].items()):
+        yield f"  Hostile, {kind}: {statuses}"

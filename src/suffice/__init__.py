@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from suffice.corpus import open_corpus as open
     from suffice.evidence.index import Filter
     from suffice.evidence.library import Library
-    from suffice.evidence.search import Found
+    from suffice.evidence.retriever import Found
     from suffice.gate.gate import Gate
     from suffice.integrations import openai as openai
     from suffice.pipeline import Pipeline

@@ -14,7 +14,7 @@ from collections.abc import Callable, Coroutine, Iterable
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import lru_cache, wraps
-from typing import Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from suffice.checks.answer_conflicts import covered_evidence, stated_conflicts
 from suffice.checks.check import Check, run_checks
@@ -36,13 +36,15 @@ from suffice.models.caching import CachedEmbedder
 from suffice.models.catalog import open_embedder, open_verifier
 from suffice.models.embedder import Embedder
 from suffice.models.verifier import Verifier
-from suffice.record.sink import RecordSink
 from suffice.record.trace import Timings, Trace
 from suffice.settings import DraftSettings, EmbedderSettings, Settings, VerifierSettings
 from suffice.text.asked import checked_question
 from suffice.types import Action, Draft, Evidence, GateDecision, Level, Verdict
 from suffice.verdict.decide import decide, withhold
 from suffice.verdict.route import Route, read_routes
+
+if TYPE_CHECKING:
+    from suffice.record.sink import RecordSink
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -18,6 +18,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
+from typing import TYPE_CHECKING
 
 from suffice.checks.check import Check, run_checks
 from suffice.checks.citations import confirm_citations
@@ -34,15 +35,14 @@ from suffice.errors import ModelError
 from suffice.evidence.filter import Helpful
 from suffice.evidence.index import today
 from suffice.evidence.retrieve import find_again, find_each, retriever_at, time_of
+from suffice.evidence.retriever import Retriever, gather
 from suffice.evidence.rewrite import rewritten
 from suffice.evidence.sanitize import sanitized
-from suffice.evidence.search import Retriever, gather
 from suffice.gate.gate import Gate, GateResult
 from suffice.models.caching import CachedEmbedder
 from suffice.models.catalog import open_verifier
 from suffice.models.embedder import Embedder
 from suffice.models.verifier import Verifier
-from suffice.record.sink import RecordSink
 from suffice.record.trace import Timings, Trace
 from suffice.settings import CollectionSettings, DraftSettings, VerdictSettings, VerifierSettings
 from suffice.text.asked import checked_question
@@ -63,6 +63,9 @@ from suffice.verdict.override import overridden
 from suffice.verdict.rescue import reattributed, rescued, trimmed, weak
 from suffice.verdict.route import read_routes
 from suffice.verdict.thresholds import certified
+
+if TYPE_CHECKING:
+    from suffice.record.sink import RecordSink
 
 
 @dataclass(frozen=True, slots=True)

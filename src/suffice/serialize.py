@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import date
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from suffice.evidence.ingest import Report
 from suffice.evidence.rows import VersionInfo
 from suffice.types import (
     CARRIED,
@@ -21,6 +20,9 @@ from suffice.types import (
     Verdict,
 )
 from suffice.verdict.claim_status import claim_statuses
+
+if TYPE_CHECKING:
+    from suffice.evidence.ingest import Report
 
 
 def verdict(value: Verdict) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -13,7 +14,9 @@ import pytest
 from benchmarks import canned
 from benchmarks.gateway import Plan, bench_gateway, compared
 from benchmarks.gateway_cases import cases
+from benchmarks.hostile import KINDS
 from benchmarks.load import Job, run
+from benchmarks.watch import grown, latency
 from suffice.text.sentences import sentences
 
 
@@ -82,6 +85,35 @@ def test_an_open_load_keeps_its_rate() -> None:
     assert 25 <= found["answered"] <= 45
 
 
+def test_hostile_requests_go_beside_the_others() -> None:
+    found = loaded(whole(b"{}", "400 Bad"), rate=200.0, hostile=1.0)
+    assert found["hostile"].keys() <= set(KINDS)
+    hostile = Counter[str]()
+    for statuses in found["hostile"].values():
+        hostile.update(statuses)
+    assert hostile.total() == found["statuses"]["400"] > len(KINDS)
+    assert hostile["400"] > hostile["closed"] == found["hostile"]["body cut short"]["closed"]
+    assert found["server_errors"] == 0
+
+
+def test_a_server_error_is_counted_unless_it_refuses() -> None:
+    for status, counts in (("500 Oops", True), ("502 Oops", True), ("503 Full", False)):
+        found = loaded(whole(b"{}", status), rate=100.0, hostile=0.1)
+        assert bool(found["server_errors"]) is counts
+    assert loaded(whole(b"{}", "500 Oops"), hostile=0.0)["server_errors"] > 0
+
+
+def test_memory_growth_and_latency() -> None:
+    flat = grown([100, 90, 100, 300, 100, 100, 110, 100, 105])
+    assert (flat["first_third"], flat["last_third"], flat["peak"]) == (100, 105, 300)
+    assert flat["growth_percent"] == 5.0
+    assert grown([10, 20, 30])["growth_percent"] == 200.0
+    assert grown([])["growth_percent"] is None
+    probes = latency([0.001 * n for n in range(1, 201)], failed=2)
+    assert (probes["p50_ms"], probes["p99_ms"], probes["max_ms"]) == (101.0, 199.0, 200.0)
+    assert (probes["probes"], probes["failed"]) == (202, 2)
+
+
 @pytest.mark.parametrize("streams", [True, False])
 def test_the_canned_upstream_says_what_it_is_told(streams: bool) -> None:
     for body, said in (({"canned": "One. Two."}, "One. Two."), ({}, canned.TEXT)):
@@ -129,3 +161,7 @@ def test_it_runs_from_end_to_end() -> None:
     assert overload["alive"]
     assert set(overload["statuses"]) <= {"200", "429", "unanswered"}
     assert overload["statuses"]["unanswered"] == 0
+    assert overload["hostile"]
+    assert overload["server_errors"] == 0
+    assert overload["healthz"]["probes"] > overload["healthz"]["failed"] == 0
+    assert overload["memory_mb"]["peak"] > 50

@@ -166,6 +166,9 @@ def test_a_regression_of_the_golden_set_fails(
     assert run("4 days", "--accept").return_value == 1
     assert run("4 days").return_value == 0
     assert run("4 days", "--strict").return_value == 1
+    told = run("4 days", "--strict", "--github", "--junit", tmp_path / "golden.xml")
+    assert f"::error file={file.as_posix()},line=1,title=" in told.stderr
+    assert 'failures="1"' in (tmp_path / "golden.xml").read_text()
     fixed = run("3 days")
     assert "Fixed" in fixed.stdout
     baseline = tmp_path / "golden.run.json"

@@ -10,7 +10,7 @@ import pytest
 from suffice import Filter, Library
 from suffice.evidence.index import today
 from suffice.evidence.retrieve import find_again, retriever_at, time_of
-from suffice.evidence.search import LooksBack, SearchesAgain, gather
+from suffice.evidence.retriever import LooksBack, SearchesAgain, gather
 from suffice.text.times import NOW, TimeAsked, When
 from suffice.text.when import asked_about
 from suffice.types import Evidence, Passage, Retrieved

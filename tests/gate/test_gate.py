@@ -11,7 +11,7 @@ import pytest
 
 import suffice
 from suffice.errors import EvidenceError, QuestionError, SettingsError, SufficeError
-from suffice.evidence.search import gather
+from suffice.evidence.retriever import gather
 from suffice.gate.gate import Gate
 from suffice.gate.policies.tiers import Tiers
 from suffice.settings import CoverageSettings, DiversitySettings, GateSettings

@@ -24,6 +24,7 @@ from suffice.models.card import Card, read_card
 from suffice.models.catalog import FAST, weights
 from suffice.models.cross_encoder import CrossEncoder
 from suffice.models.encoder import Encoder, Read
+from suffice.models.tokens import load_fast_tokenizer
 from suffice.models.verifier import Pair, SupportScore, Thresholds
 from suffice.text.flatten import flatten
 
@@ -426,7 +427,8 @@ def sees_fact(fast: CrossEncoder, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     read: list[str] = []
 
     def judge(self: Encoder, reads: Sequence[Read], head: str) -> tuple[Floats, list[Floats]]:
-        texts = [self._open()[0].decode(one.evidence) for one in reads]
+        tokenizer = load_fast_tokenizer(self.card.folder / "tokenizer.json")
+        texts = [tokenizer.decode(one.evidence) for one in reads]
         read.extend(texts)
         logits = np.array([[0.0, 9.0 if FACT[:-1].lower() in text else -9.0] for text in texts])
         return logits, [np.zeros(len(one.evidence)) for one in reads]

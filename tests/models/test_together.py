@@ -17,6 +17,7 @@ from suffice.models.catalog import open_verifier
 from suffice.models.tokens import batches
 from suffice.models.verifier import Pair
 from suffice.settings import VerifierSettings
+from tests.eval.overlap import OverlapVerifier
 from tests.fakes import HashEmbedder
 
 
@@ -64,6 +65,26 @@ def test_a_run_takes_no_more_than_it_may_and_a_longer_call_takes_several() -> No
     results = queued(slow, together, [[1], [2, 3], [4, 5], [6, 7, 8, 9, 10]])
     assert [list(result()) for result in results] == [[2], [4, 6], [8, 10], [12, 14, 16, 18, 20]]
     assert sorted(slow.sizes) == [1, 2, 2, 2, 3]
+
+
+def test_nobody_waits_for_another_callers_long_text() -> None:
+    slow = Slow()
+    together = Batcher[int, int](slow, Lanes(1), most=3, characters=lambda item: 1_000 * item)
+    results = queued(slow, together, [[0], [1], [100], [1], [4, 100, 0, 1, 1]])
+    assert [list(result()) for result in results][2:] == [[200], [2], [8, 200, 0, 2, 2]]
+    assert sorted(slow.sizes) == [1, 1, 1, 1, 1, 1, 3]
+
+
+def test_a_shared_model_measures_its_texts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(HashEmbedder, "embed", lambda self, texts: np.zeros((len(texts), 64)))
+    monkeypatch.setattr(OverlapVerifier, "support", lambda self, pairs: list(pairs))
+    long = "word " * 200_000
+    embedder = SharedEmbedder(HashEmbedder())
+    assert len(embedder.embed(["a", long, "b", "c"])) == 4
+    assert embedder.runs == 3
+    verifier = SharedVerifier(OverlapVerifier())
+    verifier.support([Pair("a", ("b",)), Pair("a", (long,)), Pair("a", ("c",))])
+    assert verifier.runs == 3
 
 
 def test_what_fails_for_one_fails_for_that_one_alone() -> None:

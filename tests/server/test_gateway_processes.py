@@ -1,31 +1,36 @@
-"""Gateways in processes of their own on one PostgreSQL: one is killed under load, and nothing that
-was acknowledged is lost."""
+"""Four processes on one PostgreSQL: three of `serve --workers 3` and a separate gateway. A worker
+and the gateway are killed under load: nothing acknowledged is lost, nothing is decided twice."""
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import threading
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import httpx2
 
+from suffice.errors import ReviewTaken
 from suffice.log.entry import Choice
 from suffice.record.log import Log
-from tests.server.gateway import PASSAGE, QUESTION
+from suffice.review.case import Act
+from suffice.review.review import Review
+from suffice.testing.upstream import ScriptedUpstream, says
+from tests.server.gateway import QUESTION, RIGHT
 from tests.server.test_serve import ENVIRON, RUN
 from tests.waiting import PATIENCE, until
 
-GATEWAYS, CLIENTS = 3, 6
+WORKERS, CLIENTS, REVIEWERS = 3, 6, 4
 SETTINGS = """
 store: {store}
 index: {index}
-server: {{port: 0, routes: {{default: {{evidence: request}}}}}}
+server: {{port: 0, routes: {{default: {{upstream: '{upstream}', grounding: false}}}}}}
 monitor: {{every_seconds: 0.5, deep_share: 0}}
 """
 
@@ -33,6 +38,7 @@ monitor: {{every_seconds: 0.5, deep_share: 0}}
 @dataclass
 class Served:
     process: subprocess.Popen[str]
+    metrics: Path
     url: str = ""
     said: str = ""
 
@@ -43,6 +49,11 @@ class Served:
             self.said += line
             if line.startswith("Suffice serves"):
                 self.url = line.split()[2]
+
+    def workers(self) -> set[int]:
+        """The worker processes: those with a gauge of requests in progress."""
+        found = self.metrics.glob("gauge_livesum_*.db")
+        return {int(one.stem.rpartition("_")[2]) for one in found}
 
 
 @dataclass
@@ -65,7 +76,7 @@ class Load:
             number += 1
             body = {
                 "messages": [{"role": "user", "content": QUESTION}],
-                "suffice": {"evidence": [PASSAGE], "tag": tag},
+                "suffice": {"tag": tag},
             }
             try:
                 reply = httpx2.post(f"{url}/chat/completions", json=body, timeout=PATIENCE)
@@ -79,11 +90,26 @@ class Load:
 
 
 @contextmanager
-def gateways(config: Path, count: int) -> Iterator[list[Served]]:
+def serving(store: str, folder: Path) -> Iterator[Path]:
+    """Settings with a scripted upstream, without grounding: no process loads a model."""
+    config = folder / "suffice.yaml"
+    with ScriptedUpstream([says(RIGHT)]) as upstream:
+        config.write_text(
+            SETTINGS.format(store=store, index=folder / "index", upstream=upstream.url)
+        )
+        yield config
+
+
+@contextmanager
+def gateways(config: Path, *options: Sequence[str]) -> Iterator[list[Served]]:
     """They start at the same time, on a database that has no tables yet."""
-    command = [*RUN, "serve", "--config", str(config)]
-    options: dict[str, Any] = {"stderr": subprocess.PIPE, "text": True, "env": ENVIRON}
-    found = [Served(subprocess.Popen(command, **options)) for _ in range(count)]
+    found = []
+    for number, more in enumerate(options):
+        metrics = config.parent / f"metrics-{number}"
+        environ = {**ENVIRON, "PROMETHEUS_MULTIPROC_DIR": str(metrics)} if more else ENVIRON
+        command = [*RUN, "serve", "--config", str(config), *more]
+        process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environ)
+        found.append(Served(process, metrics))
     listening = [threading.Thread(target=one.listen) for one in found]
     for thread in listening:
         thread.start()
@@ -92,7 +118,8 @@ def gateways(config: Path, count: int) -> Iterator[list[Served]]:
         yield found
     finally:
         for one in found:
-            one.process.kill()
+            one.process.terminate()
+        for one in found:
             one.process.wait(PATIENCE)
         for thread in listening:
             thread.join(PATIENCE)
@@ -103,35 +130,72 @@ def _up(one: Served) -> bool:
     return bool(one.url)
 
 
-def test_a_gateway_killed_under_load_loses_no_acknowledged_record(
+def decided_by_all(place: str, records: Sequence[str]) -> Counter[str]:
+    """Reviewers that saw the same queue decide on the same records at the same time, each over a
+    connection of its own, as reviewers at different gateways do. Counts decisions by record."""
+    logs = [Log.open(place) for _ in range(REVIEWERS)]
+    seen = {one: Review(logs[0]).case(one).latest for one in records}
+    decided: Counter[str] = Counter()
+
+    def decide(log: Log) -> None:
+        for one in records:
+            try:
+                Review(log).decide(
+                    one, Act.WITHDRAW, reason="It is outdated.", by="Ada", seen=seen[one]
+                )
+            except ReviewTaken:
+                continue
+            decided[one] += 1
+
+    with ThreadPoolExecutor(REVIEWERS) as pool:
+        list(pool.map(decide, logs))
+    for log in logs:
+        log.close()
+        log.database.close()
+    return decided
+
+
+def test_processes_killed_under_load_lose_no_acknowledged_record(
     postgres_url: str, tmp_path: Path
 ) -> None:
-    config = tmp_path / "suffice.yaml"
-    config.write_text(SETTINGS.format(store=postgres_url, index=tmp_path / "index"))
-    with gateways(config, GATEWAYS) as served:
-        load = Load([one.url for one in served])
+    with (
+        serving(postgres_url, tmp_path) as config,
+        gateways(config, ["--workers", str(WORKERS)], []) as (supervised, single),
+    ):
+        load = Load([supervised.url, single.url])
         clients = [threading.Thread(target=load.run, args=(n,)) for n in range(CLIENTS)]
         for client in clients:
             client.start()
         try:
-            first, *others = served
-            until(lambda: all(load.by[one.url] >= 3 for one in served))
-            first.process.send_signal(signal.SIGKILL)
-            first.process.wait(PATIENCE)
-            before = Counter(load.by)
-            # The others go on: the killed one left no lock behind.
-            until(lambda: all(load.by[one.url] >= before[one.url] + 3 for one in others))
+            until(lambda: all(load.by[url] >= 3 for url in load.urls))
+            before = supervised.workers()
+            assert len(before) == WORKERS
+            os.kill(min(before), signal.SIGKILL)
+            single.process.kill()
+            single.process.wait(PATIENCE)
+            answered = load.by[supervised.url]
+            # The others go on: the killed ones left no lock behind. The worker is replaced.
+            until(lambda: load.by[supervised.url] >= answered + 3)
+            until(lambda: len(supervised.workers() - {min(before)}) == WORKERS)
+            records = list(load.acknowledged.values())[:3]
+            decided = decided_by_all(postgres_url, records)
         finally:
             load.stop.set()
             for client in clients:
                 client.join(PATIENCE)
+        supervised.process.terminate()
+        assert supervised.process.wait(PATIENCE) == 0
+    assert "A worker exited and is being replaced." in supervised.said
+    assert decided == dict.fromkeys(records, 1)
     assert load.broken, "nothing was under way when the gateway was killed"
     log = Log.open(postgres_url)
     entries = list(log.entries(Choice(kind="verdict")))
+    decisions = [one for one in log.entries() if one.kind == Act.WITHDRAW.kind]
     whole = log.verify(deep=True)
     log.close()
     log.database.close()
     assert whole.whole, whole.faults
+    assert len(decisions) == len(records)
     kept = {one.tag: one.id for one in entries}
     assert kept.items() >= load.acknowledged.items()
     assert max(Counter(one.tag for one in entries).values()) == 1  # no request is decided twice

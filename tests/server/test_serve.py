@@ -8,7 +8,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -24,7 +23,7 @@ from suffice.settings import read_settings
 from suffice.testing.upstream import ScriptedUpstream, slow
 from tests.conftest import ROOT
 from tests.server.gateway import QUESTION
-from tests.waiting import until
+from tests.waiting import PATIENCE, until
 
 RUN = [sys.executable, "-c", "from suffice.cli import main; main()"]
 # Deep checks in the background would load the strong verifier.
@@ -74,13 +73,9 @@ def served(tmp_path: Path, config: Path) -> Iterator[tuple[Any, str]]:
 
 
 def ready(url: str) -> list[str]:
-    for _ in range(2400):
-        try:
-            names: list[str] = httpx2.get(f"{url}/readyz", timeout=120).json()["routes"]
-            return names
-        except httpx2.ConnectError:
-            time.sleep(0.05)
-    raise AssertionError("it does not come up")
+    """The routes of a gateway that has announced itself, and so accepts connections."""
+    names: list[str] = httpx2.get(f"{url}/readyz", timeout=PATIENCE).json()["routes"]
+    return names
 
 
 def test_serves_reloads_and_ends(served: tuple[Any, str], config: Path) -> None:

@@ -92,6 +92,7 @@ ten working days = 10 business days
 100 °C = 212 °F
 32 °F = 0 °C
 500 µg = 0.5 mg
+500 μg = 0.5 mg
 1 acre = 4,046.8564224 m2
 500 IU = 500 IU
 5 South African rand = ZAR 5

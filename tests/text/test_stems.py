@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from suffice.text.stems import listed, stem
+from suffice.evidence.keywords import bm25
+from suffice.text.stems import listed, stem, stems
+
+HANDBOOK = Path(__file__).parent.parent.parent / "examples" / "handbook"
 
 
 @pytest.mark.parametrize(
@@ -34,3 +39,14 @@ def test_a_list_holds_a_word_and_its_plural_only() -> None:
     assert listed("weeks", {"week", "several"})
     assert listed("several", {"week", "several"})
     assert not listed("severance", {"week", "several"})
+
+
+def test_the_stems_of_a_text_are_those_of_its_counted_words() -> None:
+    assert stems("Don't order what she's ordering: 10 e-mails!") == {"order", "10", "e", "mail"}
+    assert stems("What is it that they'll do?") == frozenset()
+
+
+def test_the_stems_of_a_text_are_the_words_that_keyword_search_counts() -> None:
+    read = [path.read_text(encoding="utf-8") for path in sorted(HANDBOOK.glob("*.md"))]
+    for line in (line for text in read for line in text.splitlines()):
+        assert len(stems(line)) == len(bm25().embed_query(line).indices), line

@@ -11,8 +11,6 @@ import unicodedata
 from collections.abc import Iterable
 from typing import Any
 
-from sqlalchemy import Connection, Row, select, update
-
 from suffice.access.attempts import forget
 from suffice.access.keys import (
     ACCOUNT,
@@ -32,6 +30,7 @@ from suffice.log.moment import timestamp
 from suffice.log.record import Record
 from suffice.log.tables import PRINCIPALS
 from suffice.sql.storable import is_storable
+from suffice.sql.toolkit import Connection, Row, select, update
 from suffice.sql.upsert import upsert
 
 try:

@@ -18,11 +18,10 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from sqlalchemy import ColumnElement, Connection, delete, select, update
-
 from suffice.access.rights import LONGEST_NAME
 from suffice.log.tables import SIGN_IN_FAILURES
 from suffice.sql.database import Database
+from suffice.sql.toolkit import ColumnElement, Connection, delete, select, update
 from suffice.sql.upsert import upsert
 
 ALLOWED = 5

@@ -22,8 +22,6 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import Connection, Row, or_, select, update
-
 from suffice.access.recorded_changes import RecordedChanges
 from suffice.access.rights import checked_expiry, checked_limits, checked_name, checked_set
 from suffice.errors import PrincipalError
@@ -31,6 +29,7 @@ from suffice.log.moment import timestamp
 from suffice.log.record import Record
 from suffice.log.tables import PRINCIPALS, TEAMS
 from suffice.sql.storable import is_storable
+from suffice.sql.toolkit import Connection, Row, or_, select, update
 from suffice.sql.upsert import upsert
 
 ALL = "*"

@@ -16,10 +16,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sqlalchemy import Connection, delete, select, text
-
 from suffice.log.tables import USAGE
 from suffice.sql.database import Database
+from suffice.sql.toolkit import Connection, delete, select, text
 from suffice.sql.upsert import add_counts
 
 

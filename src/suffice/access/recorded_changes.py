@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Connection
-
 from suffice.log.moment import Clock, now
 from suffice.log.prepare import Prepare
 from suffice.log.record import Record
 from suffice.log.seal import seal
 from suffice.settings import RecordSettings
 from suffice.sql.database import Database
+from suffice.sql.toolkit import Connection
 
 
 class RecordedChanges:

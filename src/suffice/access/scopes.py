@@ -11,10 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from weakref import WeakKeyDictionary
 
-from sqlalchemy import Connection, Engine, func, select
-
 from suffice.access.visibility import Reader
 from suffice.log.tables import SCOPES
+from suffice.sql.toolkit import Connection, Engine, func, select
 
 Pairs = Sequence[tuple[str, Sequence[str]]]
 """Collections with access labels."""

@@ -10,8 +10,6 @@ import secrets
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from sqlalchemy import Connection, delete, or_, select, update
-
 from suffice.access.keys import Principal, hashed, principal_of
 from suffice.access.recorded_changes import RecordedChanges
 from suffice.log.moment import Clock, now, timestamp
@@ -19,6 +17,7 @@ from suffice.log.record import Record
 from suffice.log.tables import PRINCIPALS, SESSIONS, TEAMS
 from suffice.settings import RecordSettings, SiteSettings
 from suffice.sql.database import Database
+from suffice.sql.toolkit import Connection, delete, or_, select, update
 
 KIND = "sign_in"
 """The kind of records about signing in and out, and about failed attempts."""

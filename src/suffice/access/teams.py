@@ -6,8 +6,6 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from sqlalchemy import Connection, delete, func, select
-
 from suffice.access.keys import existing
 from suffice.access.recorded_changes import RecordedChanges
 from suffice.access.rights import checked_limits, checked_name
@@ -15,6 +13,7 @@ from suffice.errors import PrincipalError
 from suffice.log.moment import timestamp
 from suffice.log.record import Record
 from suffice.log.tables import PRINCIPALS, TEAMS
+from suffice.sql.toolkit import Connection, delete, func, select
 from suffice.sql.upsert import upsert
 
 KIND = "team"

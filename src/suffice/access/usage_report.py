@@ -12,13 +12,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
-from sqlalchemy import Connection, delete, func, select
-
 from suffice.errors import StoreError
 from suffice.log.moment import Clock, now, timestamp
 from suffice.log.tables import USAGE_TOTALS
 from suffice.sql.database import Database
 from suffice.sql.storable import is_storable
+from suffice.sql.toolkit import Connection, delete, func, select
 from suffice.sql.upsert import add_counts
 
 log = logging.getLogger("suffice.access")

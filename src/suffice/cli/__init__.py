@@ -16,7 +16,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from suffice import __version__
-from suffice.errors import SufficeError
+from suffice.errors import ExtraMissing, SufficeError
 
 _COMMANDS = {
     "accounts": ("suffice.cli.accounts", "Add, list and disable accounts of the review site."),
@@ -62,6 +62,13 @@ _COMMANDS = {
     ),
     "webhooks": ("suffice.cli.webhooks", "List and retry webhook deliveries."),
 }
+# Commands that need more than the store: their message names the extra that brings both.
+_ROOMS = {
+    "accounts": ("The review site", "server"),
+    "demo": ("The demo", "server"),
+    "mcp": ("The MCP server", "mcp"),
+    "serve": ("The gateway", "server"),
+}
 
 
 class _Lazy(click.Group):
@@ -73,7 +80,12 @@ class _Lazy(click.Group):
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         if name not in _COMMANDS:
             return None
-        command: click.Command = getattr(import_module(_COMMANDS[name][0]), name)
+        try:
+            command: click.Command = getattr(import_module(_COMMANDS[name][0]), name)
+        except ExtraMissing as problem:
+            if name in _ROOMS:
+                raise ExtraMissing(*_ROOMS[name]) from problem
+            raise
         return command
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:

@@ -24,7 +24,6 @@ from suffice.models.catalog import open_embedder, open_verifier
 from suffice.models.embedder import Embedder
 from suffice.record.setup import Setup
 from suffice.settings import Settings, read_settings
-from suffice.sql.database import Database
 
 
 @click.command()
@@ -83,6 +82,8 @@ def check(
     verifier = open_verifier(settings.verifier, tier or "", settings.draft)
     checker = Checker.of(settings, verifier, embedder, uncited=uncited)
     if wish.wanted(settings, kept=store is not None):
+        from suffice.sql.database import Database  # only a record needs the store
+
         options = {"uncited": str(uncited), "tier": tier or ""}
         own = settings.collection("")
         setup = Setup.of(settings, own, embedder.id, verifier.id, door="answers", options=options)

@@ -8,10 +8,9 @@ from collections.abc import Iterator
 import click
 import yaml
 
-from suffice.access.identity import Identities
 from suffice.cli import as_json as to_json
 from suffice.cli.store_options import CONFIG, JSON
-from suffice.errors import SufficeError
+from suffice.errors import ExtraMissing, SufficeError
 from suffice.settings import Settings, read_settings
 from suffice.settings.masked import masked
 from suffice.verdict.route import read_routes
@@ -67,6 +66,10 @@ def _unset(settings: Settings) -> Iterator[str]:
                 f"{where} names the environment variable {variable}, which is not set: {url} is "
                 "called without a key."
             )
+    try:
+        from suffice.access.identity import Identities
+    except ExtraMissing:  # no store, so no gateway
+        return
     try:
         Identities.of(settings)
     except SufficeError as problem:

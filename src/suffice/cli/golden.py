@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,8 @@ from suffice.cli.show import plain
 from suffice.evidence.index import Filter
 from suffice.evidence.library import Library
 from suffice.learn.golden.cases import GoldenCase, read_golden
+from suffice.learn.golden.ci import FailedCase, failed_cases, github_annotations
+from suffice.learn.golden.ci import junit as junit_of
 from suffice.learn.golden.run import Comparison, Difference, Run, compare, read_run, run
 from suffice.learn.runs import of_golden
 from suffice.pipeline import Pipeline
@@ -52,6 +55,17 @@ def golden() -> None:
     help="Where to write this run (default: FILE with .run.json).",
 )
 @click.option("--strict", is_flag=True, help="Fail if any case fails, even if it failed before.")
+@click.option(
+    "--github",
+    is_flag=True,
+    help="Also print each failing case as an annotation of GitHub Actions (standard error).",
+)
+@click.option(
+    "--junit",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="XML",
+    help="Also write the outcomes as a JUnit file.",
+)
 @click.option("--accept", is_flag=True, help="Save this run as the last one despite regressions.")
 @RECORD_RUN
 @common
@@ -64,6 +78,8 @@ def run_(
     baseline: Path | None,
     out: Path | None,
     strict: bool,
+    github: bool,
+    junit: Path | None,
     accept: bool,
     record: bool | None,
     config: str | None,
@@ -99,6 +115,7 @@ def run_(
     failed = bool(compared.regressions) or (strict and found.passed < len(found.cases))
     if accept or not compared.regressions:
         found.write(place)
+    _report(file, failed_cases(cases, found, compared, strict=strict), found, github, junit)
     made = of_golden(found, compared, file.name, user())
     record_run(library, made, record=record, kept=docs is None or store is not None)
     if as_json:
@@ -107,6 +124,16 @@ def run_(
     else:
         _show(found, compared, before)
     return int(failed)
+
+
+def _report(
+    file: Path, failing: Sequence[FailedCase], found: Run, github: bool, junit: Path | None
+) -> None:
+    if github:
+        for line in github_annotations(file, failing):
+            click.echo(line, err=True)
+    if junit is not None:
+        junit.write_text(junit_of(file, found, failing), encoding="utf-8")
 
 
 class _Asking:

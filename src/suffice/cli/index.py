@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import click
 
@@ -14,7 +13,7 @@ from suffice.cli.recording import librarian
 from suffice.cli.show import show_report
 from suffice.errors import SourceMissing
 from suffice.evidence.ingest import Report
-from suffice.evidence.sources import check_exists
+from suffice.evidence.remote import check_source
 from suffice.settings import read_settings
 
 
@@ -37,9 +36,10 @@ def index(
     as_json: bool,
     quiet: bool,
 ) -> int:
-    """Index SOURCES (folders, files, or - for standard input) into a store.
+    """Index SOURCES (folders, files, URLs, or - for standard input) into a store.
 
-    Unchanged files are skipped, changed files become new versions, and deleted files are retired.
+    Unchanged files are skipped, changed files become new versions, and deleted files are retired. A
+    URL such as s3://bucket/folder needs the extra s3; its objects are compared by their ETag.
     Exit code 0: all files indexed. 2: unreadable files were skipped. 1: error.
     """
     if not sources and not rebuild:
@@ -49,7 +49,7 @@ def index(
         )
     for source in sources:
         if source != "-":
-            check_exists(Path(source))
+            check_source(source)
     library = open_library(read_settings(config), store, create=bool(sources))
     total, keeper = Report(), librarian(library)
     with bars(quiet=quiet or as_json) as progress:

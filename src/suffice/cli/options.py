@@ -13,7 +13,7 @@ from suffice.cli.store_options import JSON, QUIET, STORE, F, naming_options, wit
 from suffice.errors import CollectionMissing
 from suffice.evidence.library import Library
 from suffice.evidence.paths import cache_folder
-from suffice.evidence.sources import check_exists
+from suffice.evidence.remote import check_source, is_url
 from suffice.evidence.store import Store
 from suffice.settings import Settings
 
@@ -33,9 +33,9 @@ def open_library(
 ) -> Library:
     """Open the given store, else with `--docs` a cached store, else the configured store."""
     if docs is not None and docs != "-":
-        check_exists(Path(docs))
+        check_source(docs)
     if store is None and docs is not None:
-        return Library.open(cached_store(Path(docs)), settings, create=True)
+        return Library.open(cached_store(docs), settings, create=True)
     with naming_options():
         return Library.open(store or settings.store, settings, create=create or docs is not None)
 
@@ -57,7 +57,8 @@ def piped(settings: Settings) -> bytes:
     return sys.stdin.buffer.read(settings.read.max_bytes + 1)
 
 
-def cached_store(docs: Path) -> Path:
+def cached_store(docs: str | Path) -> Path:
     """The store for `--docs` in the cache folder, one for each document folder."""
-    digest = hashlib.sha256(os.fsencode(docs.resolve())).hexdigest()[:16]
+    place = docs if is_url(docs) else Path(docs).resolve()
+    digest = hashlib.sha256(os.fsencode(place)).hexdigest()[:16]
     return cache_folder() / digest / "suffice.db"

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
 from time import monotonic
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.progress import (
@@ -20,7 +21,9 @@ from rich.progress import (
 )
 from rich.text import Text
 
-from suffice.evidence.ingest import Progress as Report
+if TYPE_CHECKING:
+    from suffice.evidence.ingest import Progress as Report
+
 
 EVERY = 10.0
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from datetime import date
+from typing import TYPE_CHECKING
 
 from rich import box
 from rich.console import Console, Group, RenderableType
@@ -14,12 +15,14 @@ from rich.table import Table
 from rich.text import Text
 
 from suffice.evidence.index import today
-from suffice.evidence.ingest import Report
 from suffice.evidence.rows import VersionInfo
 from suffice.gate.policies.similarity import counted
 from suffice.text.readable import readable
 from suffice.types import Conflict, Evidence, GateDecision, Level, Passage, Signal
 from suffice.verdict.wording import NOT_COVERED
+
+if TYPE_CHECKING:
+    from suffice.evidence.ingest import Report
 
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _STATUS_STYLE = {

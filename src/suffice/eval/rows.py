@@ -57,6 +57,13 @@ def read_rows(
 ) -> list[dict[str, Any]]:
     """The rows of a file. An error names the line that lacks a required field or has an invalid
     value. Fields without a kind may hold anything."""
+    return [row for _, row in numbered_rows(path, needed, kinds)]
+
+
+def numbered_rows(
+    path: Path, needed: tuple[str, ...], kinds: Mapping[str, Kind] = RETRIEVAL
+) -> list[tuple[int, dict[str, Any]]]:
+    """The rows of a file as by `read_rows`, each with its line."""
     if not path.is_file():
         raise SourceMissing(f"There is no file {path}.", remedy="Check the path.")
     opener = gzip.open if path.suffix == ".gz" else open
@@ -66,7 +73,7 @@ def read_rows(
             for number, line in enumerate(file, 1):
                 where = f"{path}, line {number}"
                 if line.strip():
-                    rows.append(_row(_value(line, where), needed, kinds, where))
+                    rows.append((number, _row(_value(line, where), needed, kinds, where)))
     except (OSError, EOFError, zlib.error) as problem:
         raise Unreadable(
             f"{path} cannot be read: {problem}.", remedy="Use a JSON lines file, gzipped or not."

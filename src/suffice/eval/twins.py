@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from suffice.eval.cases import Question, folded
-from suffice.evidence.search import Retriever, gather
+from suffice.evidence.retriever import Retriever, gather
 from suffice.text.sentences import sentences
 from suffice.types import Evidence, Retrieved
 

@@ -9,7 +9,7 @@ from typing import Any
 from suffice.errors import ModelMismatch, StoreDamaged, StoreMissing
 from suffice.evidence.generations import current, engine, state_of
 from suffice.evidence.index import PUBLIC, Filter, Hit, today
-from suffice.evidence.keywords import bm25
+from suffice.evidence.keywords import bm25, edge
 from suffice.evidence.rows import Vectors
 from suffice.evidence.store import Store
 
@@ -59,16 +59,14 @@ class EdgeIndex:
         sparse = bm25().embed_query(text)
         if not sparse.indices:
             return {}
-        import qdrant_edge as q
-
+        q = edge()
         params = q.SearchParams(idf=q.IdfParams(corpus=corpus or wanted))
         return self._query("words", sparse, wanted, limit, params)
 
     def _query(
         self, using: str, query: Any, wanted: Any, limit: int, params: Any
     ) -> dict[int, float]:
-        import qdrant_edge as q
-
+        q = edge()
         if wanted is None:
             return {}
         found = self._shard.query(
@@ -109,14 +107,13 @@ class EdgeIndex:
                 f"The index was built with {state.get('model')}; the embedder is {self._model}.",
                 remedy="Run: suffice index --rebuild, or restore the previous embedder.model.",
             )
-        import qdrant_edge as q
-
+        q = edge()
         with engine(self._folder):
             self._shard = q.EdgeShard.load(str(self._folder / newest / "shard"))
 
 
 def _filter(allowed: Filter) -> Any:
-    import qdrant_edge as q
+    q = edge()
 
     def field(key: str, **condition: Any) -> Any:
         return q.FieldCondition(key=key, **condition)
@@ -137,6 +134,5 @@ def _filter(allowed: Filter) -> Any:
 
 
 def _only(numbers: list[int]) -> Any:
-    import qdrant_edge as q
-
+    q = edge()
     return q.Filter(must=[q.HasIdCondition(set(numbers))]) if numbers else None

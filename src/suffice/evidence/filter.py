@@ -15,12 +15,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from suffice.errors import ModelUnreachable
-from suffice.evidence.keywords import bm25
 from suffice.evidence.split import context
 from suffice.models.embedder import Embedder
 from suffice.settings import FilterSettings
 from suffice.text.sentences import Span, sentences
 from suffice.text.statements import statements
+from suffice.text.stems import stems
 from suffice.text.words import STOP_WORDS
 from suffice.types import Evidence, Passage, Retrieved
 
@@ -63,9 +63,9 @@ class Helpful:
 
     def _helping(self, question: str, texts: Sequence[str]) -> list[bool]:
         """Which texts help on their own. Texts that word overlap does not decide are embedded."""
-        asked = _stems(question)
+        asked = stems(question)
         least = max(self.settings.min_word_overlap * len(asked), 1)
-        helps = [len(asked & _stems(text)) >= least for text in texts]
+        helps = [len(asked & stems(text)) >= least for text in texts]
         unsure = [n for n, sure in enumerate(helps) if not sure]
         if unsure:
             vectors = self.embedder.embed([question, *(texts[n] for n in unsure)])
@@ -130,10 +130,6 @@ def _marked(item: Retrieved, parts: Sequence[Unit], helping: Sequence[bool]) -> 
 def _placed(passage: Passage, unit: Unit) -> str:
     above = context(passage.title, passage.heading)
     return f"{above}: {unit.wording}" if above else unit.wording
-
-
-def _stems(text: str) -> set[int]:
-    return set(bm25().embed_query(text).indices)
 
 
 def _names(text: str) -> set[str]:

@@ -23,7 +23,7 @@ from typing import Any
 
 from suffice.errors import StoreBusy, StoreDamaged, StoreFull, SufficeError
 from suffice.evidence.index import DAY_FIELDS, KEYWORD_FIELDS, filtered_fields
-from suffice.evidence.keywords import bm25
+from suffice.evidence.keywords import bm25, edge
 from suffice.evidence.rows import StoredPassage
 from suffice.evidence.split import embedded_text
 from suffice.evidence.store import Store
@@ -112,8 +112,7 @@ def _build(
     dimension: int,
     progress: Callable[[int], None],
 ) -> None:
-    import qdrant_edge as q
-
+    q = edge()
     if last:
         _copy(last, shard_folder)
         shard = q.EdgeShard.load(str(shard_folder))
@@ -169,8 +168,7 @@ def _data_ranges(file: int, size: int) -> Iterator[tuple[int, int]]:
 
 
 def _config(dimension: int) -> Any:
-    import qdrant_edge as q
-
+    q = edge()
     return q.EdgeConfig(
         vectors={"dense": q.EdgeVectorParams(size=dimension, distance=q.Distance.Dot)},
         sparse_vectors={"words": q.EdgeSparseVectorParams(modifier=q.Modifier.Idf)},
@@ -181,8 +179,7 @@ def _config(dimension: int) -> Any:
 
 
 def _point(stored: StoredPassage) -> Any:
-    import qdrant_edge as q
-
+    q = edge()
     passage = stored.passage
     return q.Point(
         stored.number,

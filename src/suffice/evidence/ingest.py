@@ -19,6 +19,7 @@ from suffice.evidence.generations import index_model, publish
 from suffice.evidence.kinds import Classifier, classifier_fingerprint
 from suffice.evidence.qdrant_upload import upload, uploaded_model
 from suffice.evidence.read import SUFFIXES
+from suffice.evidence.remote import is_url, remote_files
 from suffice.evidence.rows import Known, NewVersion
 from suffice.evidence.sources import Cutting, Failure, File, Listing, files, read_version
 from suffice.evidence.split import embedded_text
@@ -70,11 +71,11 @@ class Ingest:
         wanted = self.settings.collection(self.collection).passages.max_tokens
         return Cutting(self.embedder, min(wanted, self.embedder.window))
 
-    def folder(self, source: Path, *, rebuild: bool = False) -> Report:
-        """Index a folder or file: add new and changed files, and retire deleted files."""
+    def folder(self, source: str | Path, *, rebuild: bool = False) -> Report:
+        """Index a folder, a file or a URL: add new and changed files, and retire deleted files."""
         if not rebuild:
             self.check_model()
-        listing = files(source)
+        listing = remote_files(str(source)) if is_url(source) else files(Path(source))
         known = self.store.known(self.collection)
         gone = _gone(listing, known)
         if not listing.files and not gone and not listing.failures:
@@ -239,7 +240,9 @@ def _counted(report: Report, before: Known | None, version: NewVersion) -> Repor
 
 
 def _other_file(before: Known, file: File) -> bool:
-    """Whether the stored document of this name still exists at another path."""
+    """Whether the stored document of this name still exists at another path. A URL is not asked."""
+    if is_url(before.root) or is_url(file.root):
+        return before.root != file.root
     root = Path(before.root)
     old = root if root.is_file() else root / file.name
     return old.is_file() and not old.samefile(file.path)

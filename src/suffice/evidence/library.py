@@ -50,10 +50,11 @@ class Library:
         rebuild: bool = False,
         progress: Progress = _silent,
     ) -> Report:
-        """Index a folder or a file incrementally, and update the search index."""
+        """Index a folder, a file or a URL such as `s3://bucket/folder` incrementally, and update
+        the search index."""
         run = self._run(collection, strict, progress)
         with self.store.alone(self.settings.store_wait_seconds):
-            report = run.folder(Path(source), rebuild=rebuild)
+            report = run.folder(source, rebuild=rebuild)
             return replace(report, embedded=run.finish(rebuild=rebuild))
 
     def add_input(

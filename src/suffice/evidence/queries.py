@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, bindparam, exists, func, or_, select
-
 from suffice.evidence.tables import documents as d
 from suffice.evidence.tables import passages as p
 from suffice.evidence.tables import vectors as x
 from suffice.evidence.tables import versions as v
 from suffice.sql.functions import holds
+from suffice.sql.toolkit import ColumnElement, Select, bindparam, exists, func, or_, select
 
 Query = Select[Any]
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date
 
-from suffice.evidence.search import LooksBack, Retriever, SearchesAgain, gather
+from suffice.evidence.retriever import LooksBack, Retriever, SearchesAgain, gather
 from suffice.models.embedder import Embedder
 from suffice.text.several import several
 from suffice.text.times import When

@@ -6,14 +6,17 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import RowMapping
 
 from suffice.evidence.split import Piece
 from suffice.evidence.versions import EVER, NEVER, Dated
 from suffice.types import Kind, Passage
+
+if TYPE_CHECKING:
+    from suffice.sql.toolkit import RowMapping
 
 Vectors = NDArray[np.float32]
 

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
-from typing import Protocol, runtime_checkable
 
 from suffice.errors import ModelMismatch, ModelUnreachable
 from suffice.evidence.documents import StoredDocuments
 from suffice.evidence.edge import EdgeIndex
 from suffice.evidence.index import Filter, Hit, Index
-from suffice.evidence.inputs import Given, retrieved
 from suffice.evidence.memory import MemoryIndex
 from suffice.evidence.qdrant import QdrantIndex
 from suffice.evidence.rows import Vectors
@@ -21,34 +19,9 @@ from suffice.settings import CollectionSettings, SearchSettings, Settings
 from suffice.text.times import TimeAsked, When
 from suffice.types import Evidence, Retrieved
 
-Found = Evidence | Iterable[Given] | Given
-Retriever = Callable[[str], Found]
-"""Any search function: takes a question and returns passages, best first."""
-
 KEYWORDS_ONLY = "Searched by keywords only"
 # BM25 is unbounded. A BM25 score of this value counts as one half.
 _HALF_KEYWORDS = 10.0
-
-
-@runtime_checkable
-class LooksBack(Protocol):
-    """A retriever that can search at another time (optional)."""
-
-    @property
-    def chosen(self) -> When | None:
-        """The time set by the caller. It takes precedence over the question."""
-        ...
-
-    def at(self, when: When, today: date) -> Retriever: ...
-
-
-@runtime_checkable
-class SearchesAgain(Protocol):
-    """A retriever that can search again with other queries (optional)."""
-
-    def again(self, question: str, queries: Sequence[str]) -> Evidence:
-        """The passages that the queries find, with raw scores for the question itself."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,18 +145,3 @@ def open_index(store: Store, settings: Settings, model: str) -> Index:
             remedy="Run: suffice index --rebuild, or restore the previous embedder.model.",
         )
     return MemoryIndex(store, model)
-
-
-def gather(question: str, found: Found, embedder: Embedder | None) -> Evidence:
-    """The results of any retriever as evidence. Missing relevance scores are computed."""
-    if isinstance(found, Evidence):
-        return found
-    items = retrieved(found)
-    blank = [i for i, item in enumerate(items) if item.relevance is None]
-    if blank and embedder is not None:
-        texts = [items[i].passage.text for i in blank]
-        vectors = embedder.embed([question, *texts])
-        for i, vector in zip(blank, vectors[1:], strict=True):
-            similarity = float(vector @ vectors[0])
-            items[i] = replace(items[i], relevance=similarity, score=similarity)
-    return Evidence(question, tuple(items))

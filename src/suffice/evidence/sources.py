@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, date, datetime
 from pathlib import Path
+from typing import Protocol
 
 from suffice.errors import SourceMissing, Unreadable
 from suffice.evidence.read import SUFFIXES, Content, FrontMatter, read_bytes, read_file
@@ -22,6 +23,15 @@ UPLOADED = "uploaded:"
 """The root of documents uploaded over HTTP."""
 
 
+class Remote(Protocol):
+    """A file that is not on this machine."""
+
+    @property
+    def day(self) -> date: ...
+
+    def read(self, max_bytes: int) -> bytes: ...
+
+
 @dataclass(frozen=True, slots=True)
 class File:
     """A file to read: its document name, path, and a stamp for detecting changes."""
@@ -30,6 +40,8 @@ class File:
     path: Path
     root: str
     stamp: str
+    remote: Remote | None = None
+    """Reads the file if `path` is not a path on this machine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +127,10 @@ def _stamp(path: Path) -> str:
 
 def read_version(file: File, collection: str, cutting: Cutting, max_bytes: int) -> NewVersion:
     """Read and split a file."""
+    if file.remote is not None:
+        data = file.remote.read(max_bytes)
+        content = read_bytes(data, file.path.suffix, file.name, max_bytes)
+        return _version(file, collection, data, content, file.remote.day, cutting)
     data, content = read_file(file.path, max_bytes)
     day = datetime.fromtimestamp(file.path.stat().st_mtime, UTC).date()
     return _version(file, collection, data, content, day, cutting)

@@ -12,8 +12,6 @@ from contextlib import AbstractContextManager, contextmanager
 from datetime import date
 from pathlib import Path
 
-from sqlalchemy import Connection, RowMapping, func, select
-
 from suffice.errors import DocumentMissing
 from suffice.evidence import paths as places
 from suffice.evidence import queries
@@ -24,6 +22,7 @@ from suffice.evidence.queries import PASSAGE, Query
 from suffice.evidence.rows import Known, NewVersion, StoredPassage, Vectors, VersionInfo
 from suffice.sql.database import Database
 from suffice.sql.storable import is_storable
+from suffice.sql.toolkit import Connection, RowMapping, func, select
 from suffice.types import Kind, Passage
 
 _KEYS_A_QUERY = 500

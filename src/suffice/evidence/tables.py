@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Column, LargeBinary, MetaData, Table
-
 from suffice.sql.columns import number, text
+from suffice.sql.toolkit import Column, LargeBinary, MetaData, Table
 
 METADATA = MetaData()
 

@@ -11,7 +11,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 from typing import Any
 
-from sqlalchemy import (
+from suffice.evidence import tables as t
+from suffice.evidence.rows import NewVersion, Vectors, dated, iso
+from suffice.evidence.versions import in_force
+from suffice.sql.toolkit import (
     BindParameter,
     Connection,
     Executable,
@@ -23,11 +26,7 @@ from sqlalchemy import (
     select,
     text,
 )
-from sqlalchemy import update as change
-
-from suffice.evidence import tables as t
-from suffice.evidence.rows import NewVersion, Vectors, dated, iso
-from suffice.evidence.versions import in_force
+from suffice.sql.toolkit import update as change
 from suffice.types import Kind
 
 _PUT_VECTOR = text(

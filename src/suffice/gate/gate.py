@@ -12,8 +12,8 @@ from datetime import date
 from typing import NamedTuple, Protocol
 
 from suffice.evidence.index import today
+from suffice.evidence.retriever import Found, gather
 from suffice.evidence.sanitize import sanitized
-from suffice.evidence.search import Found, gather
 from suffice.gate.conflict.detect import Conflicts
 from suffice.gate.deduplicate import distinct
 from suffice.gate.diversity import diverse

@@ -12,12 +12,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from suffice.evidence.keywords import stems
 from suffice.text.expected import KINDS, Answer, Expected, expected
 from suffice.text.literals import Literal, literals
 from suffice.text.literals.same import same_day
 from suffice.text.rarity import folded, stem_rarity
-from suffice.text.stems import stem
+from suffice.text.stems import stem, stems
 from suffice.text.synonyms import Synonyms
 from suffice.text.words import STOP_WORDS, content_words, without_accents
 from suffice.types import Evidence, Passage
@@ -44,7 +43,7 @@ class _Read:
         return without_accents("\n".join((p.title, *p.heading, p.text, p.summary)))
 
     @cached_property
-    def stems(self) -> frozenset[int]:
+    def stems(self) -> frozenset[str]:
         return stems(self.text)
 
     @cached_property

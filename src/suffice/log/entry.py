@@ -6,12 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, Row, Select, select
-
 from suffice.errors import StoreDamaged, StoreError
 from suffice.log.payload import commitments, lines
 from suffice.log.record import WHO
 from suffice.log.tables import RECORDS
+from suffice.sql.toolkit import Connection, Row, Select, select
 
 _PORTION = 200
 _DIGITS = 18

@@ -14,8 +14,6 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, bindparam, delete, or_, select, update
-
 from suffice.log.erasures import KIND, spans
 from suffice.log.moment import Clock, timestamp
 from suffice.log.payload import lines, manifest, without_fields
@@ -24,6 +22,7 @@ from suffice.log.record import WHO, Record
 from suffice.log.seal import head_of, seal
 from suffice.log.tables import DECISION_INDEX, DECISIONS, RECORDS, USES
 from suffice.sql.database import Database
+from suffice.sql.toolkit import ColumnElement, Connection, bindparam, delete, or_, select, update
 
 KEPT = (KIND, "setup")
 """Kinds that are never erased: they contain no user text, and other records depend on them."""

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection
+from suffice.sql.toolkit import Connection
 
 _HEAD = ("id", "time", "clock", "kind", "root", "seal")
 _TEXTS = (*_HEAD, "link", "caller", "tag", "manifest", "payload")

@@ -9,13 +9,12 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from sqlalchemy import Connection, bindparam, insert, select, update
-
 from suffice.errors import StoreDamaged
 from suffice.log.chain import genesis, link_of
 from suffice.log.moment import read, timestamp
 from suffice.log.prepare import Prepared
 from suffice.log.tables import HEAD, RECORDS
+from suffice.sql.toolkit import Connection, bindparam, insert, select, update
 
 # Built once: building a statement takes longer than running it.
 _HEAD = select(HEAD).where(HEAD.c.id == 1)

@@ -3,9 +3,8 @@ migrations."""
 
 from __future__ import annotations
 
-from sqlalchemy import MetaData, Table
-
 from suffice.sql.columns import number, real, text
+from suffice.sql.toolkit import MetaData, Table
 
 _METADATA = MetaData()
 

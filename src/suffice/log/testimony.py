@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, select
-
 from suffice.log.breaks import Faults
 from suffice.log.checkpoints.checkpoint import Checkpoint
 from suffice.log.checkpoints.signing_keys import genuine
 from suffice.log.seal import Head
 from suffice.log.tables import RECORDS
+from suffice.sql.toolkit import Connection, select
 
 _PORTION = 500
 

@@ -12,8 +12,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from json.encoder import encode_basestring_ascii
 
-from sqlalchemy import Connection
-
 from suffice.log.breaks import Fault, Faults, Verified
 from suffice.log.canonical import digest
 from suffice.log.chain import genesis, link_over
@@ -25,6 +23,7 @@ from suffice.log.record import WHO
 from suffice.log.seal import Head, head_of
 from suffice.log.testimony import Testimony, hold_against
 from suffice.sql.database import Database
+from suffice.sql.toolkit import Connection
 
 Progress = Callable[[int, int], None]
 """Called with the number of records verified and the total."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Generic, TypeVar
 
@@ -33,7 +33,10 @@ from suffice.models.wrapped import Wrapped, WrappedVerifier
 A = TypeVar("A")
 B = TypeVar("B")
 MOST = 256
-"""The item limit of one run. A longer call takes several runs, so that other calls wait less."""
+"""The size limit of one run. A larger call takes several runs, so that other calls wait less. An
+item that exceeds it runs alone, so that no other call waits for it."""
+_CHARACTERS = 2_000
+"""Each so many characters of an item count as one more: about the window of a model."""
 ALONE = 1
 """A batch limit that puts each call in a run of its own, however long."""
 _LOOK = 0.05
@@ -52,6 +55,7 @@ class Lanes:
 @dataclass(slots=True, eq=False)
 class _Call(Generic[A, B]):
     items: Sequence[A]
+    size: int
     found: Sequence[B] = ()
     problem: BaseException | None = None
     taken: bool = False
@@ -68,9 +72,15 @@ class Batcher(Generic[A, B]):
     """Combines calls of `run` from many threads into batches."""
 
     def __init__(
-        self, run: Callable[[Sequence[A]], Sequence[B]], lanes: Lanes, most: int = MOST
+        self,
+        run: Callable[[Sequence[A]], Sequence[B]],
+        lanes: Lanes,
+        most: int = MOST,
+        *,
+        characters: Callable[[A], int] = lambda _: 0,
     ) -> None:
         self._run = run
+        self._characters = characters
         self._lanes = lanes
         self._most = most
         self._waiting: deque[_Call[A, B]] = deque()
@@ -80,10 +90,9 @@ class Batcher(Generic[A, B]):
     def __call__(self, items: Sequence[A]) -> Sequence[B]:
         if not items:
             return self._run(items)
-        if len(items) > self._most > ALONE:
-            parts = (items[n : n + self._most] for n in range(0, len(items), self._most))
+        if self._most > ALONE and len(parts := list(self._parts(items))) > 1:
             return [one for part in parts for one in self(part)]
-        call: _Call[A, B] = _Call(items)
+        call: _Call[A, B] = _Call(items, self._size(items))
         lanes = self._lanes
         with lanes.changed:
             self._waiting.append(call)
@@ -108,6 +117,20 @@ class Batcher(Generic[A, B]):
             raise call.problem
         return call.found
 
+    def _size(self, items: Sequence[A]) -> int:
+        return sum(1 + self._characters(one) // _CHARACTERS for one in items)
+
+    def _parts(self, items: Sequence[A]) -> Iterator[Sequence[A]]:
+        """The items in parts that do not exceed the limit, except for single items."""
+        start = size = 0
+        for place, one in enumerate(items):
+            own = self._size([one])
+            if place > start and size + own > self._most:
+                yield items[start:place]
+                start, size = place, 0
+            size += own
+        yield items[start:]
+
     def _leave(self, call: _Call[A, B]) -> None:
         """Remove a call that nobody waits for. If it is already running, its result is ignored."""
         if not call.taken:
@@ -117,10 +140,10 @@ class Batcher(Generic[A, B]):
         """The calls that have waited longest, as many as fit."""
         batch: list[_Call[A, B]] = []
         size = 0
-        while self._waiting and (not batch or size + len(self._waiting[0].items) <= self._most):
+        while self._waiting and (not batch or size + self._waiting[0].size <= self._most):
             batch.append(self._waiting.popleft())
             batch[-1].taken = True
-            size += len(batch[-1].items)
+            size += batch[-1].size
         return batch
 
     def _serve(self, batch: Sequence[_Call[A, B]]) -> None:
@@ -152,9 +175,15 @@ class SharedVerifier(WrappedVerifier):
         # Combined requests would share one LLM budget.
         most = ALONE if verifier.tier == LLM else MOST
         super().__init__(verifier)
-        self._support = Batcher[Pair, SupportScore](verifier.support, lanes, most)
-        self._sufficiency = Batcher[Pair, SufficiencyScore](verifier.sufficiency, lanes, most)
-        self._sentences = Batcher[tuple[str, tuple[str, ...]], list[float]](self._found, lanes)
+        self._support = Batcher[Pair, SupportScore](
+            verifier.support, lanes, most, characters=_pair_characters
+        )
+        self._sufficiency = Batcher[Pair, SufficiencyScore](
+            verifier.sufficiency, lanes, most, characters=_pair_characters
+        )
+        self._sentences = Batcher[tuple[str, tuple[str, ...]], list[float]](
+            self._found, lanes, characters=lambda asked: sum(map(len, asked[1]))
+        )
 
     def support(self, pairs: Sequence[Pair]) -> list[SupportScore]:
         return list(self._support(pairs))
@@ -173,6 +202,10 @@ class SharedVerifier(WrappedVerifier):
         return self._support.runs + self._sufficiency.runs
 
 
+def _pair_characters(pair: Pair) -> int:
+    return len(pair.text) + sum(map(len, pair.evidence))
+
+
 def shared_verifier(verifier: Verifier, lanes: Lanes) -> Verifier:
     """A verifier for many threads. With an LLM, only the tier below it is shared, so that calls
     waiting for the LLM occupy no lane and each request keeps its own budget."""
@@ -186,7 +219,7 @@ class SharedEmbedder(Wrapped):
 
     def __init__(self, embedder: Embedder, lanes: Lanes | None = None) -> None:
         super().__init__(embedder)
-        self._embed = Batcher[str, Vectors](self._rows, lanes or Lanes())
+        self._embed = Batcher[str, Vectors](self._rows, lanes or Lanes(), characters=len)
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         if not texts:

@@ -22,7 +22,7 @@ from suffice.models.config import read_config
 from suffice.models.embedder import TokenIds
 from suffice.models.hub_head import LABELS, TIER, Floats, Head, Logits, read_head, strongest_window
 from suffice.models.hub_reader import Reader
-from suffice.models.tokens import batches, load_tokenizer
+from suffice.models.tokens import batches, load_fast_tokenizer
 from suffice.models.verifier import (
     Pair,
     SufficiencyScore,
@@ -62,7 +62,7 @@ def open_hub(
         ) from problem
     run = _onnx(weights, threads) if weights.suffix == ".onnx" else _torch(folder, head.tokens)
     name = folder.name if own else given.name
-    tokenizer = load_tokenizer(folder / "tokenizer.json")
+    tokenizer = load_fast_tokenizer(folder / "tokenizer.json")
     reader = Reader(tokenizer, window, asks=head.tokens, english=english)
     return HubVerifier(f"{name}-{_digest(weights)[:8]}", head, reader, run, fallback, pad)
 

@@ -9,7 +9,13 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from sqlalchemy import (
+from suffice.errors import StoreError
+from suffice.log.entry import Entry, entry_of, find
+from suffice.log.record import Record, new_id
+from suffice.log.tables import RECORDS
+from suffice.record.decision import GATE, VERDICT
+from suffice.sql.storable import is_storable
+from suffice.sql.toolkit import (
     ColumnElement,
     Connection,
     FromClause,
@@ -19,13 +25,6 @@ from sqlalchemy import (
     func,
     select,
 )
-
-from suffice.errors import StoreError
-from suffice.log.entry import Entry, entry_of, find
-from suffice.log.record import Record, new_id
-from suffice.log.tables import RECORDS
-from suffice.record.decision import GATE, VERDICT
-from suffice.sql.storable import is_storable
 
 QUEUE = "queue"
 _AFTER = "/"

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from suffice.errors import StoreError
-from suffice.log.entry import Entry
 from suffice.log.record import Record
 from suffice.record.codec import ValueTable, ValueTables, laid_out, plain, rebuilt, value_of
 from suffice.record.trace import Trace
 from suffice.types import Claim, Draft, Evidence, GateDecision, Level, Passage, Source, Verdict
 from suffice.verdict.decide import nearest
+
+if TYPE_CHECKING:
+    from suffice.log.entry import Entry
 
 VERDICT, GATE, GAP = "verdict", "gate", "gap"
 UNGATED = "none"

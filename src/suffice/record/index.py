@@ -16,8 +16,6 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Any
 
-from sqlalchemy import Connection, Row, Table, case, delete, func, select, update
-
 from suffice.log.entry import Entry, entry_of
 from suffice.log.payload import UNREADABLE
 from suffice.log.seal import head_of
@@ -35,6 +33,7 @@ from suffice.record.decision import GATE, VERDICT
 from suffice.record.digest import UNKNOWN, Digest, digest, scope_id
 from suffice.sql.database import Database
 from suffice.sql.storable import replace_unstorable
+from suffice.sql.toolkit import Connection, Row, Table, case, delete, func, select, update
 from suffice.sql.upsert import upsert
 
 HOUR, DAY = 3_600, 86_400

@@ -12,8 +12,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from sqlalchemy import Connection
-
 from suffice.log import entry
 from suffice.log.breaks import Verified
 from suffice.log.checkpoints.checkpoint import Checkpoint
@@ -31,6 +29,7 @@ from suffice.record.sampling import Sampler, queued
 from suffice.record.trace import Trace
 from suffice.settings import RecordSettings
 from suffice.sql.database import Database
+from suffice.sql.toolkit import Connection
 from suffice.types import Evidence, GateDecision, Verdict
 
 PAGE = 20

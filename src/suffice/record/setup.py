@@ -12,17 +12,19 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from suffice.errors import StoreError
 from suffice.log.canonical import canonical, digest
-from suffice.log.entry import Entry
 from suffice.log.record import Record
 from suffice.record.codec import plain, value_of
 from suffice.record.decision import Filing
 from suffice.settings import CollectionSettings, EmbedderSettings, Settings, VerifierSettings
 from suffice.verdict.thresholds import certified
+
+if TYPE_CHECKING:
+    from suffice.log.entry import Entry
 
 SETUP = "setup"
 PIPELINE, ANSWERS = "pipeline", "answers"

@@ -12,11 +12,10 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import BigInteger, Column, MetaData, Table, Text, select
-
 from suffice.record.codec import value_of
 from suffice.settings import CollectionSettings, Settings
 from suffice.sql.database import Database
+from suffice.sql.toolkit import BigInteger, Column, MetaData, Table, Text, select
 from suffice.verdict.thresholds import SERVE_ONLY, Thresholds, read_thresholds
 from suffice.verdict.thresholds import in_force as thresholds_of
 

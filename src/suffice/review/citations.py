@@ -6,10 +6,9 @@ import json
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, select
-
 from suffice.access.visibility import Reader
 from suffice.log.tables import SOURCES
+from suffice.sql.toolkit import Connection, select
 
 
 @dataclass(frozen=True, slots=True)

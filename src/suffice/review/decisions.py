@@ -11,14 +11,13 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Select, exists, func, or_, select
-
 from suffice.access.scopes import known_scopes, readable_scopes
 from suffice.access.visibility import Reader
 from suffice.log.tables import DECISIONS, SOURCES, USES
 from suffice.record.log import Log
 from suffice.sql.functions import holds, number_in
 from suffice.sql.storable import is_storable
+from suffice.sql.toolkit import ColumnElement, Connection, Select, exists, func, or_, select
 
 PAGE = 50
 SEARCHED = 100_000

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, not_, select
-
 from suffice.access.visibility import Reader, Version, known, readable
 from suffice.errors import StoreError
 from suffice.log.entry import Choice, Entry, entry_of, find
@@ -16,6 +14,7 @@ from suffice.record.about import has_record_about, subject_in, subject_of
 from suffice.record.codec import value_of
 from suffice.record.decision import GAP, decision_of
 from suffice.review.case import DECIDED, Act
+from suffice.sql.toolkit import Connection, not_, select
 from suffice.types import Source
 
 _SUFFIX = f".{GAP}"

@@ -10,8 +10,6 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import Connection
-
 from suffice.access.visibility import Reader, seen
 from suffice.errors import LabelsError, StoreError
 from suffice.log.entry import Choice, Entry, find
@@ -21,6 +19,7 @@ from suffice.record.setup import setup_of
 from suffice.review.actions import JUDGEMENT
 from suffice.review.judged import judged
 from suffice.review.sample import Sampled, sampled
+from suffice.sql.toolkit import Connection
 from suffice.types import Action, Passage, Verdict
 from suffice.verdict.claim_status import claim_statuses
 from suffice.verdict.thresholds import SERVE_ONLY, WITH_CAVEAT, in_force

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Connection, select
-
 from suffice.access.visibility import Reader
 from suffice.log.entry import entry_of
 from suffice.log.tables import RECORDS
 from suffice.review.actions import MARK, Mark
 from suffice.review.judged import Marked, marked
+from suffice.sql.toolkit import Connection, select
 
 
 def marked_passages(

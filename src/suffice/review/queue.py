@@ -13,19 +13,6 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import (
-    ColumnElement,
-    Connection,
-    Row,
-    Select,
-    and_,
-    bindparam,
-    func,
-    or_,
-    select,
-    update,
-)
-
 from suffice.access.scopes import known_scopes, readable_scopes
 from suffice.access.visibility import Reader
 from suffice.log.erasures import KIND as ERASURE
@@ -40,6 +27,18 @@ from suffice.review.case import DECIDED, FEEDBACK, State, assignee_of, priority_
 from suffice.review.tables import CASES, PLACE
 from suffice.sql.database import Database
 from suffice.sql.functions import number_in
+from suffice.sql.toolkit import (
+    ColumnElement,
+    Connection,
+    Row,
+    Select,
+    and_,
+    bindparam,
+    func,
+    or_,
+    select,
+    update,
+)
 from suffice.sql.upsert import upsert
 
 WAITING = (State.OPEN, State.ASSIGNED)

@@ -14,8 +14,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from sqlalchemy import Connection
-
 from suffice.access.visibility import Reader
 from suffice.errors import ReviewError, ReviewTaken
 from suffice.log.entry import Choice, Entry, find
@@ -42,6 +40,7 @@ from suffice.review.marks import marked_passages
 from suffice.review.queue import Counts, Wanted, counted, following, refresh, selected
 from suffice.review.rules import check_allowed, check_length, check_reason
 from suffice.review.sample import strata
+from suffice.sql.toolkit import Connection
 from suffice.types import Verdict
 
 Writes = Callable[[Decision, str], tuple[Verdict, Trace]]

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from sqlalchemy import Connection, select
-
 from suffice.log.canonical import read
 from suffice.log.entry import Choice
 from suffice.log.payload import SALT
@@ -16,6 +14,7 @@ from suffice.record.decision import VERDICT
 from suffice.record.sampling import SAMPLING
 from suffice.review.case import DECIDED, Act
 from suffice.review.estimate import Stratum
+from suffice.sql.toolkit import Connection, select
 
 _PORTION = 500
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from sqlalchemy import MetaData, Table
-
 from suffice.sql.columns import number, text
+from suffice.sql.toolkit import MetaData, Table
 
 _METADATA = MetaData()
 

@@ -11,7 +11,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any
 
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from suffice.access.keys import Principal
@@ -171,7 +171,7 @@ async def _answered(
             stats.path,
             description_of(problem, with_text=text),
         )
-    except Gone:
+    except (ClientDisconnect, Gone):
         response = Response(status_code=_HUNG_UP)
     except Exception as problem:  # a bug: 500 for the caller, the traceback in the log
         log.exception("%s: %s", stats.path, type(problem).__name__)

@@ -19,7 +19,8 @@ from suffice.draft.extractive import Extractive
 from suffice.errors import SettingsError
 from suffice.evidence.documents import StoredDocuments
 from suffice.evidence.index import Filter
-from suffice.evidence.search import Retriever, Search, gather
+from suffice.evidence.retriever import Retriever, gather
+from suffice.evidence.search import Search
 from suffice.models.embedder import Embedder
 from suffice.pipeline import Pipeline
 from suffice.record.sink import Recorder

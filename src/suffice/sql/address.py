@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from suffice.errors import StoreUnreachable
 
 if TYPE_CHECKING:
-    from sqlalchemy import URL
+    from suffice.sql.toolkit import URL
 
 _EXAMPLE = "postgresql://user:password@host/name"
 _SECRETS = ("password", "sslpassword", "passfile")
@@ -46,8 +46,7 @@ def masked(where: str) -> str:
 
 
 def _server(where: str) -> Server:
-    from sqlalchemy import make_url
-    from sqlalchemy.exc import ArgumentError
+    from suffice.sql.toolkit import ArgumentError, make_url
 
     try:
         url = make_url(where)

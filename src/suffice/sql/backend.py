@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol
 
-from sqlalchemy import Connection, Engine
-
 from suffice.errors import StoreError
+from suffice.sql.toolkit import Connection, Engine
 
 Dialect = Literal["sqlite", "postgresql"]
 

@@ -6,16 +6,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from sqlalchemy import Connection
-from sqlalchemy.exc import DBAPIError
-from sqlalchemy.exc import TimeoutError as PoolTimeout
-
 from suffice.errors import StoreBusy, StoreMissing
 from suffice.sql.address import address
 from suffice.sql.backend import Backend, Dialect, Engines
 from suffice.sql.migrate import migrate
 from suffice.sql.postgresql import Postgresql
 from suffice.sql.sqlite import Sqlite
+from suffice.sql.toolkit import Connection, DBAPIError, PoolTimeout
 
 
 class Database:

@@ -6,9 +6,7 @@ import json
 from collections.abc import Collection
 from typing import Any
 
-from sqlalchemy import Boolean, ColumnElement
-from sqlalchemy.ext.compiler import compiles
-from sqlalchemy.sql.functions import GenericFunction
+from suffice.sql.toolkit import Boolean, ColumnElement, GenericFunction, compiles
 
 
 class holds(GenericFunction[bool]):  # read as a function

@@ -12,10 +12,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib import resources
 
-from sqlalchemy import Engine
-
 from suffice.errors import StoreNewer
 from suffice.sql.backend import Backend, Dialect
+from suffice.sql.toolkit import Engine
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, create_engine, event, text
-from sqlalchemy.exc import DBAPIError
-
 from suffice.errors import (
     ExtraMissing,
     StoreBusy,
@@ -22,6 +19,7 @@ from suffice.errors import (
 from suffice.sql.address import Server
 from suffice.sql.backend import Dialect, Engines
 from suffice.sql.files import busy, unwritable
+from suffice.sql.toolkit import Connection, DBAPIError, create_engine, event, text
 
 _POOL, _MORE = 4, 4
 # Defaults, unless the URL sets them: detect a dead network connection.

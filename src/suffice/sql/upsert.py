@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from sqlalchemy import Connection, Table
-from sqlalchemy.dialects import postgresql, sqlite
+from suffice.sql.toolkit import Connection, Table, postgresql, sqlite
 
 
 def upsert(connection: Connection, table: Table) -> Any:

@@ -12,13 +12,12 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, Row, delete, insert, select, update
-
 from suffice.errors import StoreError
 from suffice.log.entry import Entry, entry_of, find
 from suffice.log.seal import head_of
 from suffice.log.tables import RECORDS
 from suffice.sql.database import Database
+from suffice.sql.toolkit import Connection, Row, delete, insert, select, update
 from suffice.sql.upsert import upsert
 from suffice.webhooks.events import KINDS, event_of
 from suffice.webhooks.tables import DELIVERIES, WEBHOOKS

@@ -89,8 +89,8 @@ def test_file_over_the_limit(tmp_path: Path) -> None:
 def test_file_that_grows_after_the_look(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "log.txt"
     path.write_text("x" * 11)
-    looks = iter([lambda size, limit: None, read._check_size])
-    monkeypatch.setattr(read, "_check_size", lambda size, limit: next(looks)(size, limit))
+    looks = iter([lambda size, limit: None, read.check_size])
+    monkeypatch.setattr(read, "check_size", lambda size, limit: next(looks)(size, limit))
     with pytest.raises(Unreadable, match="11 bytes, over the limit of 10 bytes"):
         read_file(path, max_bytes=10)
 

@@ -16,7 +16,7 @@ from suffice.evidence.read import csv, docx, html, json, markdown, pdf
 from suffice.evidence.read.decode import storable
 from suffice.evidence.read.source import Content, FrontMatter
 
-__all__ = ["SUFFIXES", "Content", "FrontMatter", "read_bytes", "read_file"]
+__all__ = ["SUFFIXES", "Content", "FrontMatter", "check_size", "read_bytes", "read_file"]
 
 _READERS: dict[str, Callable[[bytes], Content]] = {
     ".md": markdown.read,
@@ -36,7 +36,7 @@ def read_bytes(data: bytes, suffix: str, name: str, max_bytes: int | None = None
     """Read a document from memory. Bad data always raises `Unreadable`."""
     try:
         if max_bytes is not None:
-            _check_size(len(data), max_bytes)
+            check_size(len(data), max_bytes)
         return _read(data, suffix.lower())
     except Unreadable as flaw:
         raise Unreadable(f"{name} {flaw.message}.", remedy=flaw.remedy) from flaw
@@ -81,14 +81,14 @@ def _load(path: Path, max_bytes: int) -> bytes:
         raise Unreadable("is a folder, not a file")
     if not stat.S_ISREG(status.st_mode):
         raise Unreadable("is not a regular file")
-    _check_size(status.st_size, max_bytes)
+    check_size(status.st_size, max_bytes)
     with path.open("rb") as file:
         data = file.read(max_bytes + 1)
-    _check_size(len(data), max_bytes)  # it may have grown meanwhile
+    check_size(len(data), max_bytes)  # it may have grown meanwhile
     return data
 
 
-def _check_size(size: int, max_bytes: int) -> None:
+def check_size(size: int, max_bytes: int) -> None:
     if size > max_bytes:
         raise Unreadable(
             f"is {_in_words(size)}, over the limit of {_in_words(max_bytes)}",

@@ -41,8 +41,13 @@ def _first_line(texts: Sequence[str]) -> str:
 
 def _extract(data: bytes) -> tuple[str, list[str]]:
     """Title and page texts. All handles are closed, because pdfium would keep their memory."""
-    import pypdfium2  # takes 80 ms to load and is rarely needed
-
+    try:
+        import pypdfium2  # takes 80 ms to load and is rarely needed
+    except ImportError as problem:
+        raise Unreadable(
+            "is a PDF file, which requires the optional extra 'pdf'",
+            remedy="Run: pip install 'suffice[pdf]'",
+        ) from problem
     try:
         document = pypdfium2.PdfDocument(data)
     except pypdfium2.PdfiumError as error:

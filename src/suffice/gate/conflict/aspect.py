@@ -13,11 +13,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from suffice.evidence.keywords import stems
 from suffice.gate.conflict.answers import DENIALS, Answer, Reading, Span, word_weights, words
 from suffice.gate.conflict.candidates import View
 from suffice.text.literals.tables import Row, table_rows
-from suffice.text.stems import listed
+from suffice.text.stems import listed, stems
 from suffice.text.synonyms import Synonyms
 from suffice.text.words import content_words
 from suffice.types import Passage
@@ -145,11 +144,11 @@ class Aspect:
         return frozenset(word.folded for word in list(words(self.question))[1:] if word.telling)
 
     @cached_property
-    def _forms(self) -> dict[str, list[frozenset[int]]]:
+    def _forms(self) -> dict[str, list[frozenset[str]]]:
         """The forms in which each word may occur: the word itself and its synonyms."""
         return {word: self._alike(word) for word in self._asked}
 
-    def _alike(self, word: str) -> list[frozenset[int]]:
+    def _alike(self, word: str) -> list[frozenset[str]]:
         return [found for one in (word, *self.synonyms.of(word)) if (found := stems(one))]
 
     def _held(self, stated: Stated) -> dict[str, float]:

@@ -18,7 +18,7 @@ from suffice.draft.reading import read_draft
 from suffice.eval.once import once
 from suffice.evidence.ingest import Progress
 from suffice.evidence.inputs import given
-from suffice.evidence.search import gather
+from suffice.evidence.retriever import gather
 from suffice.learn.calibrate.labels import Label, Scores
 from suffice.models.caching import CachedEmbedder
 from suffice.models.embedder import Embedder

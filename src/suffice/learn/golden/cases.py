@@ -15,7 +15,7 @@ from typing import Any
 from suffice.errors import Unreadable
 from suffice.eval.cases import GROUPS, Question
 from suffice.eval.evaluation import SERVED, asked
-from suffice.eval.rows import TEXT, TRUTH, Kind, or_null, read_rows
+from suffice.eval.rows import TEXT, TRUTH, Kind, numbered_rows, or_null
 from suffice.types import Action, Verdict
 
 _NAMES = tuple(action.value for action in Action)
@@ -39,6 +39,8 @@ class GoldenCase:
 
     question: Question
     allowed: tuple[Action, ...] = ()
+    line: int = 1
+    """The line of the file."""
 
     def passes(self, verdict: Verdict) -> bool:
         """Whether the outcome is as expected: the action, and the texts of a served answer."""
@@ -52,10 +54,8 @@ class GoldenCase:
 
 def read_golden(path: Path) -> tuple[GoldenCase, ...]:
     """The cases of a file. A collection may contain each question once."""
-    cases = tuple(
-        _case(row, f"{path}, row {number}")
-        for number, row in enumerate(read_rows(path, ("question",), _KINDS), 1)
-    )
+    rows = numbered_rows(path, ("question",), _KINDS)
+    cases = tuple(_case(row, number, f"{path}, line {number}") for number, row in rows)
     names = [key_of(case) for case in cases]
     if twice := next((name for name in names if names.count(name) > 1), ""):
         raise Unreadable(f"{path}: “{twice}” occurs twice.", remedy="Remove one of the rows.")
@@ -68,7 +68,7 @@ def key_of(case: GoldenCase) -> str:
     return f"{own.collection}: {own.question}" if own.collection else own.question
 
 
-def _case(row: dict[str, Any], where: str) -> GoldenCase:
+def _case(row: dict[str, Any], line: int, where: str) -> GoldenCase:
     named = row.get("verdict") or ()
     allowed = tuple(Action(one) for one in ([named] if isinstance(named, str) else named))
     answers = tuple(tuple(group) for group in row.get("answers_all") or ())
@@ -86,4 +86,4 @@ def _case(row: dict[str, Any], where: str) -> GoldenCase:
             remedy="Add answers_all: groups of texts. A right answer contains one of each group.",
         )
     question = Question(row["question"], answerable, answers, str(row.get("collection") or ""))
-    return GoldenCase(question, allowed)
+    return GoldenCase(question, allowed, line)

@@ -6,11 +6,10 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from sqlalchemy import delete, func, select, update
-
 from suffice.learn.monitor.observe import DEEP_CHECK
 from suffice.learn.monitor.tables import JOBS
 from suffice.sql.database import Database
+from suffice.sql.toolkit import delete, func, select, update
 
 __all__ = ["DEEP_CHECK", "MAIL", "Claimed", "Jobs"]
 MAIL = "mail"

@@ -14,8 +14,6 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from sqlalchemy import select
-
 from suffice.learn.calibrate.certificate import Certificate
 from suffice.learn.monitor.advance import Change, Step, changes
 from suffice.learn.monitor.guarantee import Guarantee, read_certificates
@@ -29,6 +27,7 @@ from suffice.log.record import Record
 from suffice.log.tables import RECORDS
 from suffice.record.log import Log
 from suffice.settings import Settings
+from suffice.sql.toolkit import select
 from suffice.webhooks.events import ALARM, GUARANTEE
 
 _LOG = logging.getLogger("suffice.monitor")

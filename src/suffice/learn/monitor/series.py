@@ -10,8 +10,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from sqlalchemy import select
-
 from suffice.access.scopes import known_scopes
 from suffice.access.visibility import Reader
 from suffice.learn.monitor.metrics import Mean, Metric
@@ -20,6 +18,7 @@ from suffice.log.tables import TALLIES
 from suffice.record.index import DAY, HOUR
 from suffice.sql.database import Database
 from suffice.sql.functions import number_in
+from suffice.sql.toolkit import select
 from suffice.types import Action
 
 _STAGES = ("search", "gate", "draft", "check", "verdict", "record")

@@ -13,8 +13,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from sqlalchemy import select, update
-from sqlalchemy.dialects import postgresql, sqlite
 
 from suffice.learn.calibrate.certificate import Certificate
 from suffice.learn.monitor.martingale import Martingale, Side
@@ -23,6 +21,7 @@ from suffice.learn.monitor.tables import JOBS, MONITOR
 from suffice.record.codec import plain, value_of
 from suffice.record.suspension import Guarantee, suspended_in
 from suffice.sql.database import Database
+from suffice.sql.toolkit import postgresql, select, sqlite, update
 
 
 @dataclass(frozen=True, slots=True)

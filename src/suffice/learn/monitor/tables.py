@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from sqlalchemy import BigInteger, Column, Double, Table, Text
-
 from suffice.record.suspension import METADATA, MONITOR
+from suffice.sql.toolkit import BigInteger, Column, Double, Table, Text
 
 __all__ = ["JOBS", "METADATA", "MONITOR"]
 

@@ -11,8 +11,6 @@ import random
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from sqlalchemy import Connection, select
-
 from suffice.log.entry import Choice
 from suffice.log.moment import read, timestamp
 from suffice.log.payload import values
@@ -23,6 +21,7 @@ from suffice.record.decision import VERDICT
 from suffice.record.log import Log
 from suffice.record.sampling import Why
 from suffice.settings import Settings
+from suffice.sql.toolkit import Connection, select
 from suffice.types import Action
 
 WEEK = timedelta(days=7)

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from suffice.answers import Checker
 from suffice.evidence.ingest import Progress
-from suffice.evidence.search import Retriever, gather
+from suffice.evidence.retriever import Retriever, gather
 from suffice.learn.redteam.case import Attack, Case, Trial
 from suffice.learn.redteam.material import Material, first
 from suffice.pipeline import Pipeline

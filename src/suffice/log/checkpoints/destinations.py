@@ -9,13 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from sqlalchemy import insert, select
-
 from suffice.errors import StoreError, StoreUnreachable
 from suffice.log.checkpoints.checkpoint import Checkpoint, checkpoint_of
 from suffice.log.tables import CHECKPOINTS
 from suffice.sql.address import masked
 from suffice.sql.database import Database
+from suffice.sql.toolkit import insert, select
 
 _SECONDS = 10.0
 _SQLITE = b"SQLite format 3\0"

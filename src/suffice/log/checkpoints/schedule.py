@@ -11,8 +11,6 @@ import threading
 from dataclasses import dataclass
 from datetime import timedelta
 
-from sqlalchemy import update
-
 from suffice.errors import SufficeError
 from suffice.log.checkpoints.checkpoint import Checkpoint
 from suffice.log.checkpoints.destinations import place
@@ -22,6 +20,7 @@ from suffice.log.seal import Head, head_of
 from suffice.log.tables import HEAD
 from suffice.settings import SignSettings
 from suffice.sql.database import Database
+from suffice.sql.toolkit import update
 
 _LOG = logging.getLogger("suffice.record")
 

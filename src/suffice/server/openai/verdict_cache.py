@@ -15,8 +15,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sqlalchemy import func, select
-
 from suffice.access.keys import Principal
 from suffice.evidence.index import today
 from suffice.evidence.library import Library
@@ -31,6 +29,7 @@ from suffice.server.openai.completion import Choice
 from suffice.server.openai.request import ChatRequest
 from suffice.server.route import Route
 from suffice.settings.server import CacheSettings
+from suffice.sql.toolkit import func, select
 from suffice.types import Code, Verdict
 
 _NOT_ASKED = (

@@ -60,7 +60,7 @@ calendar_century = 100 * calendar_year = _ = century = centuries
 working_day = [working_day] = _ = business_day = work_day = banking_day
 night = [night]
 time = [occurrence]
-percentage_point = [percentage_point] = pp = percent_point = %_point
+percentage_point = [percentage_point] = pp = percent_point
 basis_point = 0.01 * percentage_point = bps
 unspecified_ton = [unspecified_ton] = _ = ton
 unspecified_degree = [unspecified_degree] = ° = degree
@@ -70,7 +70,7 @@ international_acre = 4840 * yard ** 2 = _ = acre
 square_meter = meter ** 2 = m² = m2 = sqm = square_metre
 square_kilometer = kilometer ** 2 = km² = km2 = square_kilometre
 cubic_meter = meter ** 3 = m³ = m3 = cubic_metre
-meter_per_second = meter / second = m/s = meters_per_second = metres_per_second
+meter_per_second = meter / second = _ = meters_per_second = metres_per_second
 mcg = microgram
 kilo = kilogram = _ = kgs
 kms = kilometer
@@ -86,10 +86,19 @@ Gbps = gigabit / second
 @alias bit = b
 @alias square_foot = sqft
 @alias mile_per_hour = miles_per_hour
-@alias kilometer_per_hour = km/h = kmh = km_per_hour = kilometers_per_hour = kilometres_per_hour
+@alias kilometer_per_hour = kmh = km_per_hour = kilometers_per_hour = kilometres_per_hour
 @alias degree_Celsius = degrees_Celsius = degree_centigrade = degrees_centigrade
 @alias degree_Fahrenheit = degrees_Fahrenheit
 """
+# pint accepts no name that contains an operator.
+_WITH_OPERATOR = {
+    "m/s": "meter_per_second",
+    "km/h": "kilometer_per_hour",
+    "% point": "percentage_point",
+    "% points": "percentage_point",
+}
+# The micro sign and the Greek letter: documents have both, pint knows one of them.
+_MICRO = (("\u00b5", "\u03bc"), ("\u03bc", "\u00b5"))
 _WORDS = frozenset("bit in ins has mis pa pas pps pt pts cp cps time quarter".split())
 """Unit spellings that are usually ordinary words."""
 _EXACT = Context(prec=24)
@@ -147,8 +156,12 @@ def _build() -> _Lexicon:
         unit = _unit(registry, kind, name, reference)
         for spelling in _spellings(registry, name, aliases):
             if spelling.lower() not in _WORDS:
-                exact[spelling] = unit
-                folded[spelling.lower()].add(unit)
+                for written in {spelling.replace(*pair) for pair in _MICRO}:
+                    exact[written] = unit
+                    folded[written.lower()].add(unit)
+    for spelling, name in _WITH_OPERATOR.items():
+        exact[spelling] = exact[name.replace("_", " ")]
+        folded[spelling].add(exact[spelling])
     return _Lexicon(registry, exact, {word: frozenset(units) for word, units in folded.items()})
 
 

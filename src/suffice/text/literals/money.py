@@ -1,4 +1,7 @@
-"""Currencies by code, symbol and English name, from Babel."""
+"""Currencies by code, symbol and English name.
+
+`scripts/currencies.py` writes them to `currencies.tsv`, from Unicode CLDR by way of Babel.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +9,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cache
+from pathlib import Path
 
 from suffice.text.literals.values import LiteralKind, Unit
 
+FILE = Path(__file__).with_name("currencies.tsv")
 # Codes that are also words, or names that often precede a number: "TOP 10", "ALL 27", "AMD 7800".
 _NO_CODES = frozenset("ALL AMD BAM BOB BSD COP CUP CVE GEL MAD MOP PEN RON SOS TOP TRY XXX".split())
 _SYMBOLS = {"US$": "USD", "C$": "CAD", "AU$": "AUD", "S$": "SGD", "₽": "RUB"}
@@ -42,17 +47,15 @@ def money(written: str) -> Unit | None:
 
 @cache
 def _currencies() -> _Currencies:
-    from babel import Locale
-    from babel.numbers import get_currency_name
-
-    # The currencies in use today. For most of them, the symbol is the code.
-    symbols = {str(code): str(symbol) for code, symbol in Locale("en").currency_symbols.items()}
-    codes = {code: code for code in symbols} | {symbol: code for code, symbol in symbols.items()}
+    codes: dict[str, str] = {}
+    symbols: dict[str, str] = {}
     names = _PLAIN | {f"{name}s": code for name, code in _PLAIN.items()}
-    for code in symbols:
-        names |= {get_currency_name(code, count, "en").lower(): code for count in (1, 2)}
+    for line in FILE.read_text(encoding="utf-8").splitlines():
+        code, symbol, *forms = line.split("\t")
+        codes[code], symbols[symbol] = code, code
+        names |= dict.fromkeys(forms, code)
     units = {name: Unit(LiteralKind.MONEY, code) for name, code in names.items()}
     cent = Decimal("0.01")
     units |= {name: Unit(LiteralKind.MONEY, code, cent) for name, code in _CENTS.items()}
-    known = {written: code for written, code in codes.items() if code not in _NO_CODES}
+    known = {written: code for written, code in (codes | symbols).items() if code not in _NO_CODES}
     return _Currencies(known | _SYMBOLS, units)
