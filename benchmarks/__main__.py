@@ -5,9 +5,11 @@ from __future__ import annotations
 import click
 
 from benchmarks.commands.calibration import calibration
+from benchmarks.commands.cost import cost
 from benchmarks.commands.gateway import gateway
 from benchmarks.commands.indexing import indexing
 from benchmarks.commands.literals import literals
+from benchmarks.commands.peers import peers
 from benchmarks.commands.record import record
 from benchmarks.commands.redteam import redteam
 from benchmarks.commands.scale import scale
@@ -24,9 +26,11 @@ def benchmarks() -> None:
 
 for command in (
     calibration,
+    cost,
     gateway,
     indexing,
     literals,
+    peers,
     record,
     redteam,
     scale,

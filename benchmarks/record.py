@@ -121,8 +121,8 @@ def _written(place: str, appends: int, progress: Progress) -> dict[str, Any]:
 def _pages(folder: Path, records: int, progress: Progress) -> dict[str, Any]:
     """The time to open a log and read its first page, with few and with many records."""
     few, many = folder / "few.db", folder / "many.db"
-    _fill(few, _FEW, progress)
-    _fill(many, records, progress)
+    fill(few, _FEW, progress)
+    fill(many, records, progress)
     small, large = _opened(few), _opened(many)
     log = Log.open(many)
     found = log.verify()
@@ -137,7 +137,7 @@ def _pages(folder: Path, records: int, progress: Progress) -> dict[str, Any]:
     }
 
 
-def _fill(path: Path, records: int, progress: Progress) -> None:
+def fill(path: Path, records: int, progress: Progress) -> None:
     """Create a log of small records in bulk."""
     database = Database.open(path, create=True)
     prepare = Prepare.of(RecordSettings())

@@ -23,14 +23,8 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.shapes import (
-    DEBERTA,
-    MODERNBERT,
-    Shape,
-    onnx_package,
-    write_deberta,
-    write_modernbert,
-)
+from benchmarks.graph import Shape, onnx_package
+from benchmarks.shapes import DEBERTA, MODERNBERT, write_deberta, write_modernbert
 from suffice.errors import ModelError
 from suffice.eval.run_record import run_record
 from suffice.evidence.ingest import Progress
@@ -87,9 +81,10 @@ def passages(count: int, first: int = 0) -> tuple[str, ...]:
     )
 
 
-def answer(first: int = 0) -> tuple[str, ...]:
-    """An answer in which each sentence paraphrases one sentence of one passage."""
-    return tuple(_sentence(_facts(first + n)[n], n + 1) for n in range(SENTENCES))
+def answer(first: int = 0, count: int = SENTENCES) -> tuple[str, ...]:
+    """An answer in which each sentence paraphrases one sentence of one of PASSAGES passages."""
+    facts = (_facts(first + n % PASSAGES) for n in range(count))
+    return tuple(_sentence(own[n % len(own)], n + 1) for n, own in enumerate(facts))
 
 
 def _facts(passage: int) -> list[dict[str, str]]:

@@ -73,6 +73,11 @@ def pages() -> dict[str, str]:
         "own figures": ("comparison.md", "\n".join(own_figures())),
         "scale cost": ("how-to/scale.md", "\n".join(scale_cost())),
         "scale queue": ("how-to/scale.md", "\n".join(scale_queue())),
+        "cost": ("how-to/scale.md", "\n".join(cost())),
+        "peers speed": ("peers.md", "\n".join(peers_speed())),
+        "peers quality": ("peers.md", "\n".join(peers_quality())),
+        "peers published": ("peers.md", "\n".join(peers_published())),
+        "peers proxy": ("peers.md", "\n".join(peers_proxy())),
     }
     found: dict[str, str] = {}
     for part, (name, text) in parts.items():
@@ -141,6 +146,116 @@ def scale_queue() -> Iterator[str]:
         f"gateway refused {over['refused_measured']:.0%} in the overload run of "
         "`results/gateway.json`."
     )
+
+
+def cost(found: Figures | None = None) -> Iterator[str]:
+    """How each cost grows, as multiples of the smallest size of its series."""
+    found = _result("cost") if found is None else found
+    if not found:
+        return
+    yield from _head("by", "measured", "size: times the smallest", "grows with the power")
+    for series in found["series"].values():
+        points = ", ".join(f"{one['size']:,}: {one['ratio']:g}" for one in series["points"])
+        size = f"{series['title'].lower()} ({series['size']})"
+        yield _line(size, series["value"], points, f"{series['exponent']:.2f}")
+    if index := found["series"].get("index"):
+        sizes = (
+            f"{one['memory_mb']:,} MB of memory and {one['disk_mb']:,} MB of disk for "
+            f"{one['size']:,} passages"
+            for one in index["points"]
+        )
+        yield f"\nA process that searches the index takes {', '.join(sizes)}."
+    if workers := found["series"].get("workers"):
+        had = " and ".join(f"{one['cores']:g}" for one in workers["points"])
+        yield f"The workers had {had} cores: fewer than workers means that the machine was busy."
+    loads = [series["load"] for series in found["series"].values()]
+    yield (
+        f"{found['model']}, {_cores(found)}, load average {min(loads):g} to {max(loads):g}, from "
+        "`results/cost.json`.\n"
+    )
+    yield "![How cost grows](../images/cost.svg)"
+
+
+def peers_speed(found: Figures | None = None) -> Iterator[str]:
+    """The time of other detectors as multiples of the fast tier's."""
+    found = _result("peers") if found is None else found
+    speed = found.get("speed")
+    if not speed:
+        return
+    names = ("precision", "calls an answer", "tokens a call", "time", "over the rounds")
+    yield from _head("detector", *names)
+    for row in speed["detectors"]:
+        peer = "model" in row
+        yield _line(
+            f"{row['name']}: {row['model']}" if peer else row["name"],
+            row["precision"] if peer else "as shipped",
+            f"{row['calls']:g}" if peer else "",
+            f"{row['tokens']:,}" if peer else "",
+            f"{row['ratio']:.2f}",
+            f"{row['low']:.2f} to {row['high']:.2f}",
+        )
+    before, after = speed["load"]
+    yield (
+        f"\n{speed['answers']} answers, {speed['rounds']} rounds, {_cores(found)}, load average "
+        f"{before:g} before and {after:g} after; {found['model']}, from `results/peers.json`."
+    )
+
+
+def peers_quality(found: Figures | None = None) -> Iterator[str]:
+    """Detectors on the same rows: AUROC, F1 and balanced accuracy of each set and task."""
+    found = _result("peers") if found is None else found
+    if "quality" not in found:
+        return
+    groups: dict[str, Figures] = {}
+    for name, own in found["quality"].items():
+        groups[name] = own
+        groups |= {f"{name}, {task}": one for task, one in own.get("tasks", {}).items()}
+    yield from _head("detector", *(f"{name} ({own['n']})" for name, own in groups.items()))
+    first = next(iter(groups.values()))["detectors"]
+    columns = ("auroc", "f1", "balanced_accuracy")
+    for detector in first:
+        rows = [own["detectors"][detector] for own in groups.values()]
+        yield _line(detector, *(" / ".join(_cell(row, one) for one in columns) for row in rows))
+    yield ""
+    yield "AUROC of the fast tier minus that of the detector, 95 % interval:\n"
+    yield from _head("detector", *groups)
+    for detector, row in first.items():
+        if row["auroc_behind"]:
+            rows = [own["detectors"][detector]["auroc_behind"] for own in groups.values()]
+            yield _line(detector, *(f"{low:+.2f} to {high:+.2f}" for low, high in rows))
+    yield (
+        f"\n{found['model']} and {found['embedder']}; score: {found['aggregation']}; from "
+        "`results/peers.json`."
+    )
+
+
+def peers_published(found: Figures | None = None) -> Iterator[str]:
+    """What the authors of other detectors report."""
+    found = _result("peers") if found is None else found
+    if not found:
+        return
+    columns = {
+        "f1": "F1",
+        "f1_qa": "F1, qa",
+        "f1_summary": "F1, summary",
+        "balanced_accuracy_qa": "balanced accuracy, qa",
+        "balanced_accuracy_summary": "balanced accuracy, summary",
+    }
+    names = ("trained on RAGTruth", *columns.values(), "source")
+    yield from _head("published, not run here", *names)
+    for row in found["published"]:
+        figures = (_share(row[one]) for one in columns)
+        yield _line(row["name"], "yes" if row["trained"] else "no", *figures, row["source"])
+
+
+def peers_proxy(found: Figures | None = None) -> Iterator[str]:
+    """The gateway without checks beside LiteLLM's proxy."""
+    found = _result("peers") if found is None else found
+    for way, row in (found.get("proxy") or {}).items():
+        yield (
+            f"- {way}: {row['throughput_times']:.1f} times the throughput, "
+            f"{row['added_share']:.2f} of the added latency"
+        )
 
 
 def _result(name: str) -> dict[str, Any]:

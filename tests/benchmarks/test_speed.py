@@ -19,10 +19,10 @@ from click.testing import CliRunner
 
 from benchmarks import speed
 from benchmarks.__main__ import benchmarks
+from benchmarks.graph import Shape
 from benchmarks.shapes import (
     DEBERTA,
     MODERNBERT,
-    Shape,
     local_band,
     relative_buckets,
     write_deberta,

@@ -1,0 +1,1 @@
+"""How time and memory grow with answers, evidence, index, log and workers."""
