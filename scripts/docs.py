@@ -283,7 +283,7 @@ def headline(figures: str) -> Iterator[str]:
         f"an LLM's wrong drafts ([all figures]({figures}))."
     )
     yield (
-        f"- **How fast:** {seconds:.1f} s to check five sentences against five passages on "
+        f"- **How fast:** {seconds:.1f} s for the verifier to judge five sentences against five passages on "
         f"{_cores(speed)}, without a GPU."
     )
 
