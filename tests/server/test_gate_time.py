@@ -53,11 +53,15 @@ def gateway(
         yield opened
 
 
-def ended(gateway: RunningGateway) -> None:
+def written(gateway: RunningGateway) -> int:
+    assert gateway.inner.log is not None
+    return len(list(gateway.inner.log.entries()))
+
+
+def ended(gateway: RunningGateway, before: int) -> None:
     """The thread noticed the deadline: nothing is at work, and nothing was recorded."""
     until(lambda: gateway.inner.work.waiting == 0 and gateway.inner.work.under_way == 0)
-    assert gateway.inner.log is not None
-    assert [one for one in gateway.inner.log.entries() if one.kind in ("verdict", "gate")] == []
+    assert written(gateway) == before
 
 
 @pytest.mark.parametrize("stream", [False, True])
@@ -65,15 +69,17 @@ def ended(gateway: RunningGateway) -> None:
 def test_a_gate_that_takes_too_long_is_cancelled(
     gateway: RunningGateway, model: str, stream: bool
 ) -> None:
+    before = written(gateway)
     body = {"model": model, "stream": stream, "messages": [{"role": "user", "content": ENDLESS}]}
     reply = gateway.post("/chat/completions", body)
     assert "gate_timeout" in reply.text
     assert "0.5 s (gate_seconds of the route)" in reply.text
-    ended(gateway)
+    ended(gateway, before)
 
 
 def test_the_gate_alone_is_cancelled_too(gateway: RunningGateway) -> None:
+    before = written(gateway)
     reply = gateway.post("/gate", {"question": ENDLESS, "evidence": [RIGHT]})
     assert reply.status_code == 504
     assert reply.json()["error"]["code"] == "gate_timeout"
-    ended(gateway)
+    ended(gateway, before)
