@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -21,11 +20,10 @@ from benchmarks.cost.plot import _panels, plot_cost
 from benchmarks.cost.series import Series, shortest
 from benchmarks.cost.workers import working
 from benchmarks.speed import answer
+from scripts.pages import growth
 from suffice.answers import Checker
 from tests.eval.overlap import OverlapVerifier, silent
 from tests.fakes import HashEmbedder
-
-ROOT = Path(__file__).parents[2]
 
 
 class Clock:
@@ -135,11 +133,6 @@ def test_the_command_its_plot_and_its_page(tmp_path: Path, monkeypatch: pytest.M
     plot_cost(found, plot)
     assert plot.read_bytes() == first  # the same figures give the same file
 
-    spec = importlib.util.spec_from_file_location("docs", ROOT / "scripts" / "docs.py")
-    assert spec is not None
-    assert spec.loader is not None
-    docs = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(docs)
-    page = list(docs.cost(found))
+    page = list(growth.cost(found))
     assert len([line for line in page if line.startswith("| ")]) == 1 + len(found["series"])
     assert any("50 MB of memory" in line for line in page)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -22,11 +21,11 @@ from benchmarks.peers.published import PUBLISHED
 from benchmarks.peers.quality import MEASURES, best_threshold, cosine, fitted, halves
 from benchmarks.peers.race import Peer, nli_calls, peers, premise_pass, token_pass
 from benchmarks.peers.rows import Answer, mixed, read_ragtruth, read_written, sample
+from scripts.pages import peers as pages
 from suffice.errors import SourceMissing
 from tests.eval.overlap import OverlapVerifier, silent, write
 from tests.fakes import HashEmbedder
 
-ROOT = Path(__file__).parents[2]
 TINY = Shape(layers=2, hidden=32, heads=4, inner=64, span=8)
 
 
@@ -217,19 +216,7 @@ def test_the_rows(tmp_path: Path) -> None:
         read_ragtruth(none)
 
 
-@pytest.fixture
-def docs() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("docs", ROOT / "scripts" / "docs.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-def test_the_command_and_its_page(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, docs: ModuleType
-) -> None:
+def test_the_command_and_its_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("onnx")
     monkeypatch.setattr("suffice.models.catalog.open_verifier", lambda *_: OverlapVerifier())
     monkeypatch.setattr("suffice.models.catalog.open_embedder", lambda *_: HashEmbedder())
@@ -258,13 +245,13 @@ def test_the_command_and_its_page(
     assert all(row["ratio"] > 0 for row in found["speed"]["detectors"])
     assert len(found["speed"]["load"]) == 2
 
-    speed = list(docs.peers_speed(found))
+    speed = list(pages.peers_speed(found))
     assert speed[0].count("|") == speed[2].count("|")
     assert sum("int8 |" in line for line in speed) == 3
-    shown = "\n".join(docs.peers_quality(found))
+    shown = "\n".join(pages.peers_quality(found))
     assert "| ragtruth, qa (6) |" in shown
     assert shown.count("| flag everything |") == 2
-    published = list(docs.peers_published(found))
+    published = list(pages.peers_published(found))
     assert len(published) == 2 + len(PUBLISHED)
     assert "published, not run here" in published[0]
 
@@ -273,4 +260,4 @@ def test_the_command_and_its_page(
     again = json.loads(output.read_text())
     assert again["speed"] == found["speed"]
     assert again["quality"].keys() == {"ragtruth"}
-    assert list(docs.peers_quality({})) == list(docs.peers_speed({})) == []
+    assert list(pages.peers_quality({})) == list(pages.peers_speed({})) == []

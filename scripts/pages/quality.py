@@ -1,0 +1,136 @@
+"""How good Suffice is, in short, and what each rule is worth."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from scripts.pages.tables import Figures, cores, head, line, outcome_shares, result
+
+
+def headline(figures: str) -> Iterator[str]:
+    """Language, quality and speed in three lines, for the first screen.
+
+    `figures` is a link to more.
+    """
+    found, speed = result("rules-real"), result("speed")
+    answerable = outcome_shares(found["outcomes"], "answerable: ")
+    others = outcome_shares(found["outcomes"], "unanswerable: ")
+    wrong = outcome_shares(found["outcomes"], "wrong draft: ")
+    seconds = speed["fast_ms"] / 1000
+    yield "- **English only.** Text in another language is not judged and never counts as backed."
+    right, bad = answerable["right"], answerable["wrong"]
+    yield (
+        f"- **How good:** on real documents it was not trained on, it answers {right:.0%} of the "
+        f"answerable questions right, {bad:.0%} wrong and refuses the rest; it answers "
+        f"{others['served']:.0%} of the unanswerable ones, and stops {1 - wrong['served']:.0%} of "
+        f"an LLM's wrong drafts ([all figures]({figures}))."
+    )
+    yield (
+        f"- **How fast:** {seconds:.1f} s for the verifier to judge five sentences against five "
+        f"passages on {cores(speed)}, without a GPU."
+    )
+
+
+def quality() -> Iterator[str]:
+    """How good the whole path is on real documents, for the first page."""
+    found, speed = result("rules-real"), result("speed")
+    outcomes = found["outcomes"]
+    answerable = outcome_shares(outcomes, "answerable: ")
+    others = outcome_shares(outcomes, "unanswerable: ")
+    right, wrong = (
+        outcome_shares(outcomes, "right draft: "),
+        outcome_shares(outcomes, "wrong draft: "),
+    )
+    yield "| on real documents that were not trained on | |\n|---|---|"
+    yield f"| answerable questions answered right | {answerable['right']:.0%} |"
+    yield f"| answerable questions answered wrong | {answerable['wrong']:.0%} |"
+    yield f"| unanswerable questions answered | {others['served']:.0%} |"
+    for label in ("SERVE", "CAVEAT"):
+        right_share = found["precision"][label]["right"]
+        yield f"| answers labelled {label} that are right | {right_share:.0%} |"
+    yield f"| right drafts of an LLM that are released | {right['served']:.0%} |"
+    yield f"| wrong drafts of an LLM that are stopped | {1 - wrong['served']:.0%} |"
+    times = 1 / speed["deberta_ratio"]
+    yield f"| speed: times faster than one DeBERTa-base call per claim and passage | {times:.0f} |"
+    yield ""
+    yield (
+        f"Measured with the fast tier on {found['questions']} questions and {found['drafts']} "
+        "drafts. Thresholds were chosen on these sets: expect somewhat less on yours."
+    )
+
+
+def limits() -> Iterator[str]:
+    """Where the system is weakest, in figures."""
+    outcomes, attacks = result("rules-real")["outcomes"], result("redteam")["attacks"]
+    drafts = outcome_shares(outcomes, "wrong draft: ")
+    kinds = result("written-fast")["sets"]["written answers"]["kinds"]
+    several = result("sufficiency-fast")["sets"]["ud_musique"]
+    conflicts = result("conflict")["pairs"]
+    weakest = ", ".join(f"{kind} {kinds[kind]:.2f}" for kind in sorted(kinds, key=kinds.get)[:4])
+    yield from head("weakness", "measured", "results/")
+    for limit, figure, file in (
+        ("an LLM's wrong draft is released", f"{drafts['served']:.0%} of them", "rules-real"),
+        (
+            "an unanswerable question is answered",
+            f"{outcome_shares(outcomes, 'unanswerable: ')['served']:.0%} of them",
+            "rules-real",
+        ),
+        (
+            "the subject of one document is joined to the predicate of another",
+            f"stopped in {attacks['synthesis']['right_share']:.0%} of the cases",
+            "redteam",
+        ),
+        (
+            "a condition is left out",
+            f"stopped in {attacks['dropped-condition']['right_share']:.0%} of the cases",
+            "redteam",
+        ),
+        (
+            "an answer needs several passages",
+            f"balanced accuracy {several['balanced_accuracy']:.2f} (0.5 is chance)",
+            "sufficiency-fast",
+        ),
+        (
+            "two documents contradict each other",
+            f"{conflicts['recall']:.0%} found, {conflicts['precision']:.0%} of the reports right",
+            "conflict",
+        ),
+        ("the hardest kinds of wrong answers", f"AUROC: {weakest}", "written-fast"),
+    ):
+        yield line(limit, figure, f"`{file}.json`")
+
+
+def own_figures() -> Iterator[str]:
+    """The figures that other projects publish for their detectors, measured for the fast tier."""
+    ragtruth, speed = result("grounding-fast")["sets"]["ragtruth"], result("speed")
+    yield (
+        f"Suffice's fast tier by itself: F1 {ragtruth['f1']:.2f} for unsupported answers on "
+        f"{ragtruth['n']:,} development rows of RAGTruth, {ragtruth['f1_flag_all']:.2f} if every "
+        f"answer is flagged. Speed on {cores(speed)}, five sentences against five passages: "
+        f"{speed['fast_ms'] / 1000:.1f} s; one pass of a model of LettuceDetect-base's shape takes "
+        f"{1 / speed['modernbert_ratio']:.1f} times as long."
+    )
+
+
+RULE_SETS = {"real": "real documents", "written": "written dev", "ragtruth": "RAGTruth dev"}
+
+
+def rules() -> Iterator[str]:
+    """What each rule is worth, from `suffice eval --each`."""
+    sets = {title: found for name, title in RULE_SETS.items() if (found := result(f"rules-{name}"))}
+    if not sets:
+        return
+    yield from head("without", *sets)
+    for name in sorted({rule for found in sets.values() for rule in found["without"]}):
+        yield line(name, *(_changed(found["without"].get(name)) for found in sets.values()))
+    yield ""
+    for title, found in sets.items():
+        share = f"{found['good']:.1%} decided well"
+        yield f"- {title}: {found['cases']} cases, {share} ({found['model']})"
+
+
+def _changed(row: Figures | None) -> str:
+    if row is None:
+        return ""
+    low, high = row["interval"]
+    return f"{row['better']} better, {row['worse']} worse ({low:+.3f} to {high:+.3f})"
