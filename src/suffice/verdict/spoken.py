@@ -35,7 +35,10 @@ def without_withheld(verdict: Verdict) -> Verdict:
 def _withheld(verdict: Verdict) -> Iterator[Claim]:
     """The claims of all drafts that are not part of the released text."""
     drafts = [verdict.draft, *(one.draft for one in verdict.attempts)]
-    claims = [claim for draft in drafts if draft for claim in draft.claims]
     kept = verdict.draft.claims if verdict.draft and releases_draft(verdict) else ()
+    released = set(kept)
+    others = [claim for draft in drafts if draft for claim in draft.claims if claim not in released]
+    if not others:
+        return
     texts = {wording.plain_claim(claim) for claim in kept}
-    return (claim for claim in claims if wording.plain_claim(claim) not in texts)
+    yield from (claim for claim in others if wording.plain_claim(claim) not in texts)
