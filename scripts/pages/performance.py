@@ -95,8 +95,7 @@ def gateway_sizing() -> Iterator[str]:
         "| How long does a request wait under load? | "
         f"p95 is {checked['p95_times_fair']} times clients divided by throughput |"
     )
-    memory = over["memory_mb"]
-    growth = memory.get("growth_percent", round(100 * (memory["peak"] / memory["start"] - 1), 1))
+    growth = over["memory_mb"]["growth_percent"]
     yield (
         "| What happens at twice the capacity? | the excess gets 429 with `Retry-After`; memory "
         f"grows by {growth} % in {over['seconds'] / 60:.0f} minutes |"
