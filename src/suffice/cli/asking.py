@@ -142,7 +142,7 @@ def _open(
         labels=frozenset(labels),
     )
     search = library.search(allowed, top=top)
-    skipped = tuple(f"Skipped {failure.reason}" for failure in report.failures)
+    skipped = tuple(f"Skipped: {failure.reason}" for failure in report.failures)
     own = settings.collection(collection)
     return OpenedQuestion(
         question, search, library, own, as_json, skipped, wish if wanted else None

@@ -151,7 +151,7 @@ def show_report(report: Report) -> None:
 def show_failures(report: Report) -> None:
     console = Console(stderr=True)
     for failure in report.failures:
-        console.print(Text.assemble(("Skipped ", "yellow"), plain(failure.reason)), soft_wrap=True)
+        console.print(Text.assemble(("Skipped: ", "yellow"), plain(failure.reason)), soft_wrap=True)
     by_key: dict[str, list[str]] = {}
     for document, key in report.unread:
         by_key.setdefault(key, []).append(document)
