@@ -4,9 +4,8 @@
 
 Scored from the folders that train.py wrote on a GPU: the CPU time for all rows is hours. How far
 the shipped file stands from the trained weights is measured on a sample and kept beside the
-figures.
-Calibration and weights are those of the shipped cards. Writes results/grounding-TIER.json,
-results/sufficiency-TIER.json and results/written-TIER.json.
+figures. Calibration and weights are those of the shipped cards. Writes results/grounding-TIER.json,
+results/sufficiency-TIER.json and results/written-TIER.json for each tier that is named.
 """
 
 from __future__ import annotations
@@ -144,11 +143,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
     parser.add_argument("--pairs", type=Path, required=True)
-    parser.add_argument("--fast", type=Path, nargs="+", required=True)
-    parser.add_argument("--strong", type=Path, nargs="+", required=True)
+    parser.add_argument("--fast", type=Path, nargs="*", default=[])
+    parser.add_argument("--strong", type=Path, nargs="*", default=[])
     parser.add_argument("--out", type=Path, default=Path("results"))
     given = parser.parse_args()
     for tier, folders in (("fast", given.fast), ("strong", given.strong)):
+        if not folders:
+            continue
         verifier: Any = open_verifier(VerifierSettings(), tier)
         card = verifier.card.raw
         distances = verifier.members[0].card.raw["measured"]["distance_to_fp32"]

@@ -100,13 +100,15 @@ class Made:
     recipe: str
 
 
-MEAN = (
-    "The mean of the weights of two encoders, trained by training/train.py from the same base on "
-    "the same labelled and written rows in another order. "
+TAUGHT = (
+    "The mean of the weights of an encoder and its student. The encoder: itself the mean of two "
+    "trainings by training/train.py on labelled and written rows. The student: that encoder, "
+    "trained on with the labels and the scores of a larger encoder (all-mpnet-base-v2, "
+    "Apache-2.0, trained on the same rows). "
 )
 PLAIN = "Trained by training/train.py on labelled and written rows. "
 MADE = {
-    "fast": Made("minilm-l12-verifier", "msmarco", WEIGHTS / "minilm-l12-verifier", MEAN),
+    "fast": Made("minilm-l12-verifier", "msmarco", WEIGHTS / "minilm-l12-verifier", TAUGHT),
     "second": Made("minilm-l12-verifier-b", "msmarco", STRONG / "minilm-l12-verifier-b", PLAIN),
     "third": Made("bge-small-verifier", "bge", STRONG / "bge-small-verifier", PLAIN),
 }
