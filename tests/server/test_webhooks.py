@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from click.testing import CliRunner
@@ -25,7 +25,7 @@ from suffice.settings.webhooks import WebhookSettings
 from suffice.testing.upstream import ScriptedUpstream, says
 from suffice.webhooks.outbox import Outbox
 from suffice.webhooks.signing import signature
-from suffice.webhooks.worker import backoff
+from suffice.webhooks.worker import Webhook, WebhookWorker, backoff
 from tests.server.gateway import OFF_TOPIC, PASSAGE, WRONG, plays, routes, running
 from tests.waiting import until
 
@@ -160,6 +160,24 @@ def test_a_gap_is_an_event_of_the_gateway(library: Library, upstream: ScriptedUp
             assert log.entry(waiting.record).fields()["setup"]
     assert other.events()[0]["question"] == OFF_TOPIC
     assert other.events()[0]["record"] == asked
+
+
+def test_a_gateway_without_webhooks_does_not_query_the_store_for_them() -> None:
+    class Queried(Exception):
+        pass
+
+    class Untouched:
+        def gather(self, webhooks: object) -> int:
+            raise Queried
+
+    worker = WebhookWorker(cast(Outbox, Untouched()), {})
+    worker.wake()
+    assert not worker._wake.is_set()
+    assert not worker.step()
+    worker.change({"hook": Webhook(WebhookSettings("http://127.0.0.1:1/"))})
+    assert worker._wake.is_set()
+    with pytest.raises(Queried):
+        worker.step()
 
 
 def test_settings_that_cannot_work_are_refused(

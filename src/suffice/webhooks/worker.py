@@ -84,7 +84,8 @@ class WebhookWorker:
 
     def wake(self) -> None:
         """Poll the log now, because a decision was recorded."""
-        self._wake.set()
+        if self._webhooks:
+            self._wake.set()
 
     def close(self) -> None:
         """Stop after the delivery in progress, but wait at most one poll interval for it."""
@@ -110,6 +111,8 @@ class WebhookWorker:
     def step(self) -> bool:
         """Read new records and send one delivery. Return whether there may be more to do."""
         webhooks = self._webhooks
+        if not webhooks:
+            return False
         read = self._outbox.gather({name: one.wants for name, one in webhooks.items()})
         claim = max([_CLAIM, *(2 * one.settings.timeout for one in webhooks.values())])
         delivery = self._outbox.claim(webhooks, claim)
