@@ -76,8 +76,9 @@ def claims(text: str) -> list[Statement]:
         sentence = text[start:end]
         if not any(char.isalnum() for char in sentence) or _RULE.fullmatch(sentence):
             continue
-        kind = _kind(sentence)
-        words = sentence if kind is StatementKind.CODE else bare(sentence)
+        code = _is_code(sentence)
+        words = sentence if code else bare(sentence)
+        kind = StatementKind.CODE if code else _kind(sentence, words)
         found.append(Statement(sentence, start, end, kind, words, cites))
     return _with_context(text, _rows(text, found))
 
@@ -139,10 +140,8 @@ def _merged(first: tuple[int, ...], second: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(dict.fromkeys((*first, *second)))
 
 
-def _kind(sentence: str) -> StatementKind:
-    if _is_code(sentence):
-        return StatementKind.CODE
-    words = bare(sentence)
+def _kind(sentence: str, words: str) -> StatementKind:
+    """The kind of a sentence that is not code. `words` is the sentence without marks."""
     if not any(char.isalnum() for char in words):
         return StatementKind.META
     if _SOURCES.match(sentence) and not auxiliaries(words):

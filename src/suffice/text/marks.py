@@ -28,6 +28,8 @@ CITATION = re.compile(
     """,
     re.IGNORECASE | re.VERBOSE,
 )
+# Every citation mark contains one of these, so a text without them needs no search for marks.
+_SIGN = re.compile(r"[\[(【［〔⟦①-⑳⁰¹²³⁴-⁹]")
 # "Leave is paid (1)." has a citation; "Article 5 (1)." and "thirty days (30)." have none.
 _ROUND = re.compile(r"(?<=[a-z]{2})\s?\((\d{1,2})\)(?=[.!?]?\s*$)")
 _COUNTED = re.compile(
@@ -50,10 +52,13 @@ _WIDEST = 30
 _CODE_SPAN = re.compile(r"(?<!`)(`{1,3})[^`\n]{1,500}\1(?!`)")
 _ITEM = re.compile(r"\s*(?:(?:[-*+•]|\d{1,3}[.)]|>|#{1,6})\s+)+(?:\[[ xX]\]\s+)?")
 _EMPHASIS = re.compile(r"\*\*|__|(?<![\w*])\*(?=[^\s*])|(?<=[^\s*])\*(?![\w*])")
+_BEFORE_POINT = re.compile(r"\s+([.,;!?])")
 
 
 def citations(text: str) -> list[tuple[Span, tuple[int, ...]]]:
     """The citation marks of a text and their numbers, except inside code."""
+    if not _SIGN.search(text):
+        return []
     found = []
     prose = _CODE_SPAN.sub(lambda code: " " * len(code[0]), text)
     for match in CITATION.finditer(prose):
@@ -90,4 +95,4 @@ def bare(sentence: str) -> str:
     for start, end in decoration(sentence):
         kept[start:end] = [""] * (end - start)
     text = " ".join("".join(kept).split())
-    return re.sub(r"\s+([.,;!?])", r"\1", text)
+    return _BEFORE_POINT.sub(r"\1", text)

@@ -28,6 +28,8 @@ def releases_draft(verdict: Verdict) -> bool:
 def without_withheld(verdict: Verdict) -> Verdict:
     """Remove quotations of withheld claims from the reason and notes of a verdict."""
     hidden = tuple(dict.fromkeys(_withheld(verdict)))
+    if not hidden:
+        return verdict
     kept = tuple(note for note in verdict.notes if not wording.quotes(note, hidden))
     return replace(verdict, reason=wording.unquoted(verdict.reason, hidden), notes=kept)
 

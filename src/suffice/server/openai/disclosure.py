@@ -42,10 +42,9 @@ def disclosure(caller: Principal, route: RouteSettings) -> Disclosure:
 def disclosed(verdict: Verdict, shown: Disclosure) -> Verdict:
     """Remove quotations of a withheld draft from the reason and notes of a verdict, unless they may
     be shown. The record is not changed."""
-    notes = tuple(_without_prose(note) for note in verdict.notes)
-    if shown is not Disclosure.RELEASED:
-        return replace(verdict, notes=notes)
-    return without_withheld(replace(verdict, notes=notes))
+    if verdict.notes:
+        verdict = replace(verdict, notes=tuple(map(_without_prose, verdict.notes)))
+    return without_withheld(verdict) if shown is Disclosure.RELEASED else verdict
 
 
 def claims_of(verdict: Verdict, shown: Disclosure = Disclosure.ALL) -> list[dict[str, Any]]:
