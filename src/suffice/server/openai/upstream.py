@@ -11,6 +11,7 @@ import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
+from functools import lru_cache
 from logging import INFO, WARNING
 from typing import Any, Protocol
 
@@ -37,6 +38,8 @@ CHAT, RESPONSES = "chat/completions", "responses"
 _CODES = {429: "upstream_rate_limit", 503: "upstream_unavailable", 504: "upstream_timeout"}
 _STATUSES = {Kind.RATE_LIMIT: 429, Kind.OPEN: 503, Kind.TIMEOUT: 504}
 Body = Mapping[str, Any]
+_url = lru_cache(maxsize=256)(httpx2.URL)
+"""Parses a URL. Each upstream is called at the same few."""
 
 EMPTY = CallFailed(
     "The upstream returned no answer: its reply contains no text.",
@@ -217,7 +220,7 @@ class Upstream:
     async def _send(self, step: Send, until: float) -> httpx2.Response:
         headers = dict(step.headers)
         request = self.client.build_request(
-            step.method, step.url, content=step.content, headers=headers
+            step.method, _url(step.url), content=step.content, headers=headers
         )
         async with asyncio.timeout_at(until):
             return await self.client.send(request, stream=True)

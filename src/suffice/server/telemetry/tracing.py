@@ -64,7 +64,7 @@ class Traced:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if trace is None or scope["type"] != "http" or "/v1/" not in scope["path"]:
+        if scope["type"] != "http" or "/v1/" not in scope["path"] or not _records():
             await self._app(scope, receive, send)
             return
         carried = propagate.extract(dict(Headers(scope=scope)))
@@ -72,6 +72,13 @@ class Traced:
         name = f"{scope['method']} {endpoint_of(scope['path'])}"
         with tracer.start_as_current_span(name, carried, SpanKind.SERVER):
             await self._app(scope, receive, send)
+
+
+def _records() -> bool:
+    """Whether there is an SDK that records spans."""
+    if trace is None:
+        return False
+    return not isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider)
 
 
 def watch_spans(stats: RequestStats) -> None:
