@@ -7,7 +7,8 @@ written cases, each with its answer among the passages and without it, and the q
 documents. A draft is right where it holds what the answer rests on. Writes
 src/suffice/verdict/confidence.json: a line over the log-odds of the gate and of the quotation. Its
 slopes come from both sets; how steep it is and where it crosses even odds, from the real documents,
-where a draft is right as a reader would say.
+where a draft is right as a reader would say, and only from questions for which the gate opens: for
+others nobody sees the number.
 """
 
 from __future__ import annotations
@@ -33,7 +34,13 @@ from suffice.models.caching import CachedEmbedder
 from suffice.models.catalog import open_embedder, open_verifier
 from suffice.models.embedder import Embedder
 from suffice.models.odds import log_odds
-from suffice.settings import DraftSettings, EmbedderSettings, SearchSettings, VerifierSettings
+from suffice.settings import (
+    DraftSettings,
+    EmbedderSettings,
+    LearnedSettings,
+    SearchSettings,
+    VerifierSettings,
+)
 from suffice.types import Draft, Evidence, Passage, Retrieved
 from suffice.verdict.confidence import FILE, SURE
 from written import Passage as Marked
@@ -43,6 +50,7 @@ ANNOTATIONS = Path(__file__).parent / "written"
 TOP = SearchSettings().top_k
 ENOUGH_HELD = 0.7
 """The share of what an answer rests on that a right draft quotes."""
+OPEN = LearnedSettings().threshold
 SEED = 7
 
 
@@ -155,7 +163,7 @@ def line_of(sets: Any, inputs: Any, truth: Any) -> Any:
     """Two slopes and an offset."""
     right = truth.astype(float)
     *slopes, _ = logistic(inputs, right, balanced(sets), ridge=1.0)
-    near = sets == "real"
+    near = (sets == "real") & (inputs[:, 0] >= log_odds(OPEN, SURE))
     steep, offset = logistic((inputs @ slopes)[near, None], right[near], np.ones(near.sum()))
     return np.array([*(steep * np.array(slopes)), offset])
 

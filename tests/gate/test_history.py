@@ -91,6 +91,16 @@ def test_what_changed_cites_both_versions_and_names_them(pipeline: Pipeline, que
     assert any("version 1.0" in note and "version 2.0" in note for note in verdict.notes)
 
 
+@pytest.mark.parametrize(
+    "question", ["How has the canteen changed?", "What changed in the parking rules?"]
+)
+def test_what_changed_needs_versions_of_what_is_asked_about(
+    pipeline: Pipeline, question: str
+) -> None:
+    verdict = pipeline.answer(question)
+    assert verdict.action is Action.WITHHOLD
+
+
 def test_a_year_of_which_no_version_is_known_is_not_left_out_of_the_question(
     pipeline: Pipeline,
 ) -> None:

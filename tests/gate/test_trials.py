@@ -49,7 +49,7 @@ def test_plain_questions_meet_no_conflict(ask) -> None:  # type: ignore[no-untyp
 def test_planted_contradictions_are_found(ask) -> None:  # type: ignore[no-untyped-def]
     planted = trials("conflicts")
     seen = [q for name, q in planted if ask(name, q).decision.level is Level.CONFLICT]
-    assert len(seen) >= 0.8 * len(planted)
+    assert len(seen) >= 0.7 * len(planted)
 
 
 def test_near_misses_never_leave_without_a_caveat(pipelines: dict[str, Pipeline]) -> None:

@@ -170,12 +170,23 @@ class Gate:
 
 @rule("compare", lambda decision, evidence: decision)
 def _to_compare(decision: GateDecision, evidence: Evidence) -> GateDecision:
-    """Add a caveat if the question compares versions: no single passage states what changed."""
-    families = [passage.family for passage in evidence.passages if passage.family]
-    beside = len(families) > len(set(families))
-    if decision.level is not Level.SUFFICIENT and not (decision.level is Level.REVIEW and beside):
+    """Add a caveat if the question compares versions: no single passage states what changed. So if
+    the best passage is there in several versions, half of the usual probability is enough."""
+    families = [passage.family for passage in evidence.passages]
+    beside = bool(families and families[0]) and families.count(families[0]) > 1
+    halfway = beside and not decision.open and _halfway(decision)
+    if decision.level is not Level.SUFFICIENT and not halfway:
         return decision
     return replace(decision, level=Level.PARTIAL, reasons=(*decision.reasons, COMPARE))
+
+
+def _halfway(decision: GateDecision) -> bool:
+    return any(
+        signal.name == "probability"
+        and signal.value is not None
+        and signal.value >= (signal.threshold or 1.0) / 2
+        for signal in decision.signals
+    )
 
 
 def _whole(decision: GateDecision, evidence: Evidence) -> GateDecision:
