@@ -18,11 +18,11 @@ def test_a_withheld_answer_is_never_quoted() -> None:
     found = Guard().check(f"{WRONG} Bears live in the archive.", EVIDENCE, "How long is leave?")
     assert found.changed
     for told in (found.text, str(found.summary)):
-        assert "52" not in told
+        assert "52 weeks" not in told
         assert "Bears" not in told
     with pytest.raises(AnswerWithheld) as raised:
         Guard(on_block="raise").check(WRONG, EVIDENCE)
-    assert "52" not in str(raised.value)
+    assert "52 weeks" not in str(raised.value)
     assert raised.value.verdict.draft is not None
 
 
