@@ -12,7 +12,7 @@ def headline(figures: str) -> Iterator[str]:
 
     `figures` is a link to more.
     """
-    found, speed = result("rules-real"), result("speed")
+    found, speed = result("real"), result("speed")
     answerable = outcome_shares(found["outcomes"], "answerable: ")
     others = outcome_shares(found["outcomes"], "unanswerable: ")
     wrong = outcome_shares(found["outcomes"], "wrong draft: ")
@@ -33,7 +33,7 @@ def headline(figures: str) -> Iterator[str]:
 
 def quality() -> Iterator[str]:
     """How good the whole path is on real documents, for the first page."""
-    found, speed = result("rules-real"), result("speed")
+    found, speed = result("real"), result("speed")
     outcomes = found["outcomes"]
     answerable = outcome_shares(outcomes, "answerable: ")
     others = outcome_shares(outcomes, "unanswerable: ")
@@ -50,6 +50,11 @@ def quality() -> Iterator[str]:
         yield f"| answers labelled {label} that are right | {right_share:.0%} |"
     yield f"| right drafts of an LLM that are released | {right['served']:.0%} |"
     yield f"| wrong drafts of an LLM that are stopped | {1 - wrong['served']:.0%} |"
+    twins = found["twins"]
+    yield (
+        "| questions whose answer was taken out of the documents, not answered "
+        f"| {twins['not_served_without']:.0%} |"
+    )
     times = 1 / speed["deberta_ratio"]
     yield f"| speed: times faster than one DeBERTa-base call per claim and passage | {times:.0f} |"
     yield ""
@@ -61,7 +66,7 @@ def quality() -> Iterator[str]:
 
 def limits() -> Iterator[str]:
     """Where the system is weakest, in figures."""
-    outcomes, attacks = result("rules-real")["outcomes"], result("redteam")["attacks"]
+    outcomes, attacks = result("real")["outcomes"], result("redteam")["attacks"]
     drafts = outcome_shares(outcomes, "wrong draft: ")
     kinds = result("written-fast")["sets"]["written answers"]["kinds"]
     several = result("sufficiency-fast")["sets"]["ud_musique"]
@@ -69,11 +74,11 @@ def limits() -> Iterator[str]:
     weakest = ", ".join(f"{kind} {kinds[kind]:.2f}" for kind in sorted(kinds, key=kinds.get)[:4])
     yield from head("weakness", "measured", "results/")
     for limit, figure, file in (
-        ("an LLM's wrong draft is released", f"{drafts['served']:.0%} of them", "rules-real"),
+        ("an LLM's wrong draft is released", f"{drafts['served']:.0%} of them", "real"),
         (
             "an unanswerable question is answered",
             f"{outcome_shares(outcomes, 'unanswerable: ')['served']:.0%} of them",
-            "rules-real",
+            "real",
         ),
         (
             "the subject of one document is joined to the predicate of another",
