@@ -248,10 +248,12 @@ def mean_pool(graph: Graph, hidden: str, mask: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Places:
-    """Where tokens stand: the unflattened shape (batch, tokens, hidden), and the keys to see."""
+    """Where tokens stand: the unflattened shape (batch, tokens, hidden), the keys to see, and, for
+    an encoder that has them, its biases for distances (1, heads, tokens, tokens)."""
 
     layout: str
     key_mask: str
+    bias: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,7 +288,23 @@ class _Bert:
         key_mask = self.graph.add("Cast", mask, to=TensorProto.INT32)
         width = self.graph.integers(self.shape.hidden)
         layout = self.graph.add("Concat", self.graph.add("Shape", ids), width, axis=0)
-        return ids, mask, _Places(layout, key_mask)
+        return ids, mask, _Places(layout, key_mask, self._distances(ids))
+
+    def _distances(self, ids: str) -> str:
+        """The bias of each head for the distance from a token to another, as MPNet has it. The
+        table `relative` (heads, distances) begins with the longest distance backwards."""
+        if "relative" not in self.tensors:
+            return ""
+        add, integers = self.graph.add, self.graph.integers
+        table = self.tensors["relative"]
+        longest = table.shape[1] // 2
+        order = self.graph.constant("distances", np.arange(longest + 1, dtype=np.int64))
+        places = add("Slice", order, integers(0), self._count(ids), integers(0))
+        ahead = add("Unsqueeze", places, integers(0))
+        away = add("Sub", ahead, add("Unsqueeze", places, integers(1)))
+        chosen = add("Add", away, integers(longest))
+        biases = add("Gather", self.graph.constant("relative", table), chosen, axis=1)
+        return add("Unsqueeze", biases, integers(0))
 
     def _layer(self, prefix: str, asking: str, states: str, places: _Places) -> str:
         """The new states of the `asking` tokens: all of `states`, or the first of each text."""
@@ -333,11 +351,12 @@ class _Bert:
         bias = np.concatenate([self.tensors[f"{part}.bias"] for part in parts])
         if asking == states:
             query, key, value = self._linear(states, parts)
-            asked = places.layout
+            asked, distances = places.layout, places.bias
         else:
             (query,) = self._linear(asking, parts[:1])
             key, value = self._linear(states, parts[1:])
             asked = self.graph.integers(-1, 1, self.shape.hidden)
+            distances = self._of_first(places.bias)
         attended = self.graph.add(
             "MultiHeadAttention",
             self.graph.add("Reshape", query, asked),
@@ -345,10 +364,16 @@ class _Bert:
             self.graph.add("Reshape", value, places.layout),
             self.graph.constant(f"{prefix}.attention.self.bias", bias),
             places.key_mask,
+            *([distances] if distances else []),
             domain=CONTRIB,
             num_heads=self.shape.heads,
         )
         return self._add_norm(f"{prefix}.attention.output", self._flat(attended), asking)
+
+    def _of_first(self, bias: str) -> str:
+        """The biases of the first token alone."""
+        zero, one, two = (self.graph.integers(n) for n in (0, 1, 2))
+        return self.graph.add("Slice", bias, zero, one, two) if bias else ""
 
     def _feed_forward(self, prefix: str, states: str) -> str:
         inner = f"{prefix}.intermediate.dense"

@@ -156,6 +156,35 @@ def test_int8_is_near_fp32_and_pairs_differ(int8: Any, fp32: Any) -> None:
         assert exact.std(axis=0).max() > 0.1
 
 
+def with_distances(trained: Trained, table: Any, folder: Path) -> Any:
+    """The verifier with a bias for each head and distance, in fp32."""
+    tensors = {**trained.tensors, "relative": table.astype(np.float32)}
+    write_verifier(replace(trained, tensors=tensors), FLOAT, folder / "distances.onnx")
+    return open_session(folder / "distances.onnx")
+
+
+def test_a_bias_that_is_the_same_for_every_distance_changes_nothing(
+    trained: Trained, fp32: Any, tmp_path: Path
+) -> None:
+    table = np.repeat(np.arange(4.0)[:, None], 2 * WINDOW - 1, axis=1)
+    ours, plain = (run(one, pairs(8)) for one in (with_distances(trained, table, tmp_path), fp32))
+    for name in HEADS:
+        np.testing.assert_allclose(ours[name], plain[name], atol=1e-5)
+
+
+@pytest.mark.parametrize(("ahead", "alone"), [(-1e4, True), (1.0, False)])
+def test_a_bias_against_what_comes_later_hides_it_from_the_first_token(
+    trained: Trained, tmp_path: Path, ahead: float, alone: bool
+) -> None:
+    table = np.zeros((4, 2 * WINDOW - 1))
+    table[:, WINDOW:] = ahead
+    session = with_distances(trained, table, tmp_path)
+    ids, kinds = pairs(1)[0]
+    changed = [ids[0], *ids[:0:-1]]
+    either, other = (run(session, [(chosen, kinds)])["support"] for chosen in (ids, changed))
+    assert bool(np.abs(either - other).max() < 1e-5) is alone
+
+
 def test_segments_are_read(fp32: Any) -> None:
     ids, kinds = pairs(1)[0]
     swapped = [1 - kind for kind in kinds]
