@@ -21,9 +21,9 @@ def headline(figures: str) -> Iterator[str]:
     right, bad = answerable["right"], answerable["wrong"]
     yield (
         f"- **How good:** on real documents it was not trained on, it answers {right:.0%} of the "
-        f"answerable questions right, {bad:.0%} wrong and refuses the rest; it answers "
-        f"{others['served']:.0%} of the unanswerable ones, and stops {1 - wrong['served']:.0%} of "
-        f"an LLM's wrong drafts ([all figures]({figures}))."
+        f"answerable questions right, {bad:.0%} wrong, and refuses the rest or answers it in part; "
+        f"it answers {others['served']:.0%} of the unanswerable ones, and stops "
+        f"{1 - wrong['served']:.0%} of an LLM's wrong drafts ([all figures]({figures}))."
     )
     yield (
         f"- **How fast:** {seconds:.1f} s for the verifier to judge five sentences against five "
