@@ -46,10 +46,13 @@ def test_plain_questions_meet_no_conflict(ask) -> None:  # type: ignore[no-untyp
     assert wrong == []
 
 
+@pytest.mark.xfail(
+    strict=True, reason="7 of 10: two passages are not read as a contradiction by the fast tier"
+)
 def test_planted_contradictions_are_found(ask) -> None:  # type: ignore[no-untyped-def]
     planted = trials("conflicts")
     seen = [q for name, q in planted if ask(name, q).decision.level is Level.CONFLICT]
-    assert len(seen) >= 0.7 * len(planted)
+    assert len(seen) >= 0.8 * len(planted)
 
 
 def test_near_misses_never_leave_without_a_caveat(pipelines: dict[str, Pipeline]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 
 import pytest
 
@@ -12,17 +13,19 @@ from suffice.types import Level, Verdict
 
 EVIDENCE = ["Parental leave lasts 18 weeks."]
 WRONG = "Parental leave lasts 52 weeks."
+FIGURE = re.compile(r"\b52\b")
+"""The figure itself, not two digits of another number."""
 
 
 def test_a_withheld_answer_is_never_quoted() -> None:
     found = Guard().check(f"{WRONG} Bears live in the archive.", EVIDENCE, "How long is leave?")
     assert found.changed
     for told in (found.text, str(found.summary)):
-        assert "52 weeks" not in told
+        assert not FIGURE.search(told)
         assert "Bears" not in told
     with pytest.raises(AnswerWithheld) as raised:
         Guard(on_block="raise").check(WRONG, EVIDENCE)
-    assert "52 weeks" not in str(raised.value)
+    assert not FIGURE.search(str(raised.value))
     assert raised.value.verdict.draft is not None
 
 
