@@ -22,6 +22,7 @@ from suffice.gate.freshness import TimeAsked, When, asked_about, fresh
 from suffice.gate.kinds import adjusted
 from suffice.gate.policies.coverage import Coverage
 from suffice.gate.policies.policy import Policy, known_policy, open_policy
+from suffice.gate.policies.tiers import Tiers
 from suffice.models.catalog import open_embedder, open_verifier
 from suffice.models.embedder import Embedder
 from suffice.models.verifier import Verifier
@@ -118,7 +119,7 @@ class Gate:
         read = sanitized(replace(counted, question=counted.wanted))
         decision = self._enough(adjusted(read, self.settings.kinds))
         if counted.timeless and when.asked is TimeAsked.EVER:
-            decision = _to_compare(decision, counted)
+            decision = _to_compare(decision, counted, Tiers(self.settings.tiers))
         decision = _whole(self._with_conflicts(self._diverse(decision, counted), read), counted)
         dropped = {exclusion.passage.id for exclusion in decision.excluded}
         kept = replace(
@@ -168,25 +169,16 @@ class Gate:
         return replace(checked, level=Level.CONFLICT) if opposed else checked
 
 
-@rule("compare", lambda decision, evidence: decision)
-def _to_compare(decision: GateDecision, evidence: Evidence) -> GateDecision:
-    """Add a caveat if the question compares versions: no single passage states what changed. So if
-    the best passage is there in several versions, half of the usual probability is enough."""
+@rule("compare", lambda decision, evidence, tiers: decision)
+def _to_compare(decision: GateDecision, evidence: Evidence, tiers: Tiers) -> GateDecision:
+    """Add a caveat if the question compares versions. No single passage states what changed, so the
+    verifier cannot judge it: if the best passage is there in several versions, similarity does."""
     families = [passage.family for passage in evidence.passages]
     beside = bool(families and families[0]) and families.count(families[0]) > 1
-    halfway = beside and not decision.open and _halfway(decision)
-    if decision.level is not Level.SUFFICIENT and not halfway:
+    near = beside and not decision.open and tiers.decide(evidence).open
+    if decision.level is not Level.SUFFICIENT and not near:
         return decision
     return replace(decision, level=Level.PARTIAL, reasons=(*decision.reasons, COMPARE))
-
-
-def _halfway(decision: GateDecision) -> bool:
-    return any(
-        signal.name == "probability"
-        and signal.value is not None
-        and signal.value >= (signal.threshold or 1.0) / 2
-        for signal in decision.signals
-    )
 
 
 def _whole(decision: GateDecision, evidence: Evidence) -> GateDecision:
