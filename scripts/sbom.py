@@ -1,6 +1,6 @@
 """Writes a software bill of materials (CycloneDX 1.6, JSON) for wheels and all that they install.
 
-    python scripts/sbom.py dist/suffice-*.whl [dist/suffice_strong-*.whl] [--extras all] [--out F]
+    python scripts/sbom.py dist/suffice-*.whl [dist/suffice_*.whl] [--extras all] [--out F]
 
 Installs the wheels into a new virtual environment, lists the environment with `cyclonedx-py` in
 another one, and adds what no package manager knows: the weights of the models and the table of
@@ -63,8 +63,6 @@ def weights(site: Path) -> Iterator[Component]:
     """The models inside the installed packages, as their cards describe them."""
     for path in sorted(site.glob("suffice*/**/weights/*/card.json")):
         card = json.loads(path.read_text(encoding="utf-8"))
-        if "model.onnx" not in card.get("files", {}):
-            continue  # a tier: a group of models that are listed themselves
         base, file = card["base"], path.with_name("model.onnx")
         yield {
             "bom-ref": f"weights/{card['name']}",

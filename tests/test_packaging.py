@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import subprocess
@@ -14,12 +13,16 @@ from hatchling.builders.sdist import SdistBuilder
 from hatchling.builders.wheel import WheelBuilder
 
 from suffice import __version__
+from suffice.models.card import read_card
 
 ROOT = Path(__file__).parent.parent
-STRONG = ROOT / "strong"
+WEIGHTS = {"bge": "bge-small-verifier", "strong": "mpnet-verifier"}
+"""The distributions of weights alone, with the model of each."""
 LARGE = 1_000_000
 LARGEST_WHEEL = 100_000_000
 """PyPI takes no larger file unless asked."""
+LARGEST_FILE = 100_000_000
+"""Nor do hosts of repositories."""
 
 
 def packed(builder: SdistBuilder | WheelBuilder) -> dict[str, int]:
@@ -43,9 +46,9 @@ def test_the_sdist_is_large_by_its_weights_alone() -> None:
     files = packed(SdistBuilder(str(ROOT)))
     large = [name for name, size in files.items() if size > LARGE]
     assert large
-    weights = "src/suffice/models/weights/", "strong/src/suffice_strong/weights/"
-    assert all(name.startswith(weights) for name in large)
-    for folder in ("training", "scripts", "strong", "results", "tests", "docs"):
+    weights = [f"{name}/src/suffice_{name}/weights/" for name in WEIGHTS]
+    assert all(name.startswith(("src/suffice/models/weights/", *weights)) for name in large)
+    for folder in ("training", "scripts", *WEIGHTS, "results", "tests", "docs"):
         assert any(name.startswith(f"{folder}/") for name in files)
 
 
@@ -91,17 +94,19 @@ def test_two_builds_of_a_commit_give_the_same_bytes(
     assert first.read_bytes() == second.read_bytes()
 
 
-def test_the_strong_wheel_holds_the_weights_of_its_tier(tmp_path: Path) -> None:
-    (built,) = WheelBuilder(str(STRONG)).build(directory=str(tmp_path), versions=["standard"])
+@pytest.mark.parametrize(("folder", "model"), WEIGHTS.items())
+def test_a_wheel_of_weights_holds_its_model(folder: str, model: str, tmp_path: Path) -> None:
+    builder = WheelBuilder(str(ROOT / folder))
+    (built,) = builder.build(directory=str(tmp_path), versions=["standard"])
     assert Path(built).stat().st_size < LARGEST_WHEEL
     with ZipFile(built) as wheel:
         names = set(wheel.namelist())
-        weights = "suffice_strong/weights"
-        card = json.loads(wheel.read(f"{weights}/strong-verifier/card.json"))
-    assert {name.split("/")[0] for name in names} == {
-        "suffice_strong",
-        "suffice_strong-0.1.0.dist-info",
-    }
-    for member in card["members"]:
-        for file in ("model.onnx", "tokenizer.json", "card.json", "LICENSE"):
-            assert f"{weights}/{member}/{file}" in names
+    package = f"suffice_{folder}"
+    assert {name.split("/")[0] for name in names} == {package, f"{package}-0.1.0.dist-info"}
+    card = json.loads(
+        (ROOT / folder / "src" / package / "weights" / model / "card.json").read_text()
+    )
+    files = (*card["files"], "card.json", "LICENSE", "NOTICE")
+    assert all(of["bytes"] < LARGEST_FILE for of in card["files"].values())
+    weights = {name for name in names if name.startswith(f"{package}/weights/")}
+    assert weights == {f"{package}/weights/{model}/{file}" for file in files}

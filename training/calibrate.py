@@ -1,11 +1,11 @@
 """Make the tiers' margins probabilities: one line in log-odds a question, fitted on dev pairs.
 
-    python training/calibrate.py --pairs build --judged build/fast [FOLDER ...] --out FILE
+    python training/calibrate.py --pairs build --judged FOLDER --out FILE
 
-Several folders are one tier: the mean of their log-probabilities, by --weights. FOLDER holds
-near.npy and public.npy, as train.py wrote them. The line is fitted on the written cases and the
-real documents, every set counting alike, since they are nearest to use; the public sets are only
-reported. Even odds are the threshold, so none is fitted.
+FOLDER holds near.npy and public.npy, as train.py wrote them. The line is fitted on the written
+cases and the real documents, every set counting alike, since they are nearest to use; the public
+sets are only reported. Even odds are the threshold, so none is fitted. The written cases hold two
+wrong claims for each right one; --even weighs them as if there were as many right ones.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from measure import Item, auroc, items, log_softmax
+from measure import Item, auroc, items
 from rows import read
 
 Floats = np.ndarray[Any, Any]
@@ -60,22 +60,19 @@ def balanced(sets: Floats) -> Floats:
     return np.asarray((len(sets) / len(names) / counts)[places])
 
 
-def judged(
-    pairs: Path, folders: Sequence[Path], name: str, weights: Sequence[float] | None = None
-) -> list[Item]:
-    """The items of a file of pairs, with the mean margin of the folders."""
-    logits = [np.load(folder / f"{name}.npy").astype(float) for folder in folders]
-    logs = [np.hstack([log_softmax(one[:, :3]), log_softmax(one[:, 3:])]) for one in logits]
-    mean = np.average(logs, axis=0, weights=weights)
-    return items(list(read(pairs / f"{name}.jsonl.gz")), mean)
+def judged(pairs: Path, folder: Path, name: str) -> list[Item]:
+    """The items of a file of pairs, with the margins of the folder's encoder."""
+    logits = np.load(folder / f"{name}.npy").astype(float)
+    return items(list(read(pairs / f"{name}.jsonl.gz")), logits)
 
 
-def line_of(found: Sequence[Item], question: str) -> Line:
-    """Slope and offset over the sets of one question."""
+def line_of(found: Sequence[Item], question: str, even: bool = False) -> Line:
+    """Slope and offset over the sets of one question; with `even`, right and wrong items of a set
+    count alike."""
     own = [item for item in found if item.set in NEAR[question]]
     margins = np.array([item.margin for item in own])
     truth = np.array([item.truth for item in own], float)
-    weights = balanced(np.array([item.set for item in own]))
+    weights = balanced(np.array([f"{item.set} {item.truth * even}" for item in own]))
     slope, offset = logistic(margins[:, None], truth, weights)
     return {"slope": round(float(slope), 4), "offset": round(float(offset), 4)}
 
@@ -115,18 +112,16 @@ def print_scores(name: str, own: Sequence[Item], line: Line) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--pairs", type=Path, required=True)
-    parser.add_argument("--judged", type=Path, nargs="+", required=True)
-    parser.add_argument("--weights", type=float, nargs="+", help="of the folders")
+    parser.add_argument("--judged", type=Path, required=True)
+    parser.add_argument("--even", action="store_true", help="as many right claims as wrong ones")
     parser.add_argument("--out", type=Path, required=True)
     given = parser.parse_args()
     found = [
-        item
-        for name in ("near", "public")
-        for item in judged(given.pairs, given.judged, name, given.weights)
+        item for name in ("near", "public") for item in judged(given.pairs, given.judged, name)
     ]
     lines = {}
     for question in NEAR:
-        lines[question] = line_of(found, question)
+        lines[question] = line_of(found, question, even=given.even)
         report(found, lines[question], question)
     given.out.write_text(json.dumps(lines, indent=2) + "\n")
 

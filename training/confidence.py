@@ -5,10 +5,10 @@
 Needs no GPU. The extractive drafter writes for questions that no verifier was trained on: the held
 written cases, each with its answer among the passages and without it, and the questions on the real
 documents. A draft is right where it holds what the answer rests on. Writes
-src/suffice/verdict/confidence.json: a line over the log-odds of the gate and of the quotation. Its
-slopes come from both sets; how steep it is and where it crosses even odds, from the real documents,
-where a draft is right as a reader would say, and only from questions for which the gate opens: for
-others nobody sees the number.
+src/suffice/verdict/confidence.json: for each tier, a line over the log-odds of the gate and of the
+quotation. Its slopes come from both sets; how steep it is and where it crosses even odds, from the
+real documents, where a draft is right as a reader would say, and only from questions for which the
+gate opens: for others nobody sees the number.
 """
 
 from __future__ import annotations
@@ -135,11 +135,19 @@ def main() -> None:
     parser.add_argument("--retrieved", type=Path, required=True)
     parser.add_argument("--most", type=int, default=100, help="questions of the held cases")
     given = parser.parse_args()
+    cases = [*real(given.retrieved), *held(given.data, given.most)]
+    made = {tier: fitted(cases, tier) for tier in ("fast", "strong")}
+    FILE.write_text(json.dumps(made, indent=2) + "\n", "utf-8")
+    print(f"wrote {FILE}")
+
+
+def fitted(cases: Sequence[QuestionCase], tier: str) -> dict[str, Any]:
+    """The line of a tier, and how many questions it was fitted on."""
     embedder = CachedEmbedder(open_embedder(EmbedderSettings()))
-    verifier = open_verifier(VerifierSettings())
+    verifier = open_verifier(VerifierSettings(), tier)
     gate, drafter = Learned(verifier), Extractive(embedder, DraftSettings(), verifier)
     rows: list[tuple[str, float, float, bool]] = []
-    for one in [*real(given.retrieved), *held(given.data, given.most)]:
+    for one in cases:
         found = evidence(one, embedder)
         draft = drafter.write(found)
         if draft.answers is not None:
@@ -147,16 +155,16 @@ def main() -> None:
             rows.append(
                 (one.set, log_odds(chance, SURE), log_odds(draft.answers, SURE), one.right(draft))
             )
-        print(f"{len(rows)}", end="\r", flush=True)
+        print(f"{tier} {len(rows)}", end="\r", flush=True)
     sets = np.array([row[0] for row in rows])
     inputs = np.array([row[1:3] for row in rows])
     truth = np.array([row[3] for row in rows])
     report(sets, inputs, truth)
     passages, quoted, offset = (round(float(one), 3) for one in line_of(sets, inputs, truth))
-    fitted = {name: int((sets == name).sum()) for name in sorted(set(sets.tolist()))}
-    made: dict[str, Any] = {"passages": passages, "quoted": quoted, "offset": offset}
-    FILE.write_text(json.dumps(made | {"fitted": fitted}, indent=2) + "\n", "utf-8")
-    print(f"wrote {FILE}: {made}")
+    counts = {name: int((sets == name).sum()) for name in sorted(set(sets.tolist()))}
+    line = {"passages": passages, "quoted": quoted, "offset": offset}
+    print(f"{tier}: {line}")
+    return {**line, "fitted": counts}
 
 
 def line_of(sets: Any, inputs: Any, truth: Any) -> Any:

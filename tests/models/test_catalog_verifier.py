@@ -6,23 +6,33 @@ import json
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
 from suffice.errors import ExtraMissing, ModelDamaged, ModelMissing, SettingsError
 from suffice.models import catalog, hub
-from suffice.models.catalog import FAST, STRONG, open_verifier, weights
+from suffice.models.card import read_card
+from suffice.models.catalog import FAST, OTHER_BASE, STRONG, open_verifier, weights
 from suffice.models.cross_encoder import CrossEncoder
 from suffice.models.verifier import Pair, Verifier
 from suffice.settings import VerifierSettings
 
 ROOT = Path(__file__).parents[2]
-STRONG_WEIGHTS = ROOT / "strong" / "src" / "suffice_strong" / "weights"
-MEMBERS = json.loads((STRONG_WEIGHTS / STRONG / "card.json").read_text())["members"]
+FOLDERS = {
+    FAST: weights(FAST),
+    STRONG: ROOT / "strong" / "src" / "suffice_strong" / "weights" / STRONG,
+    OTHER_BASE: ROOT / "bge" / "src" / "suffice_bge" / "weights" / OTHER_BASE,
+}
+SETTINGS = {
+    FAST: VerifierSettings(),
+    STRONG: VerifierSettings(strong=True),
+    OTHER_BASE: VerifierSettings(model=OTHER_BASE),
+}
+"""What opens each of the built-in verifiers."""
+FACT = "Employees with at least one year of service may take 16 weeks of paid parental leave."
 
 
 def opened(settings: VerifierSettings, tier: str = "") -> CrossEncoder:
@@ -31,56 +41,57 @@ def opened(settings: VerifierSettings, tier: str = "") -> CrossEncoder:
     return verifier
 
 
-def names(verifier: CrossEncoder) -> list[str]:
-    return [member.card.name for member in verifier.members]
+@pytest.mark.parametrize(
+    ("name", "tier"), [(FAST, "fast"), (STRONG, "strong"), (OTHER_BASE, "fast")]
+)
+def test_the_settings_name_one_encoder(name: str, tier: str) -> None:
+    verifier = opened(replace(SETTINGS[name], threads=3))
+    assert (verifier.tier, verifier.card.name, verifier.card.folder) == (tier, name, FOLDERS[name])
+    assert verifier.id.startswith(name)
+    assert verifier.encoder.threads == 3
+    assert not verifier.encoder._opened  # nothing is loaded before it is asked
 
 
-def test_the_fast_tier_is_the_default() -> None:
-    verifier = opened(VerifierSettings(threads=3))
-    assert (verifier.tier, names(verifier)) == ("fast", [FAST])
-    assert verifier.id.startswith(FAST)
-    (member,) = verifier.members
-    assert member.threads == 3
-    assert not member._opened  # nothing is loaded before it is asked
-
-
-def test_the_strong_tier_is_the_fast_one_and_the_members_of_the_extra() -> None:
-    verifier = opened(VerifierSettings(strong=True, threads=2))
-    assert (verifier.tier, names(verifier)) == ("strong", [FAST, *MEMBERS])
-    assert verifier.card.name == STRONG
-    assert {member.threads for member in verifier.members} == {2}
-    assert not any(member._opened for member in verifier.members)
-
-
-def test_the_strong_tier_judges() -> None:
-    fact = "Employees with at least one year of service may take 16 weeks of paid parental leave."
-    said = "Employees may take 16 weeks of parental leave.", "Parental leave is 26 weeks."
-    right, wrong = opened(VerifierSettings(strong=True)).support([Pair(s, (fact,)) for s in said])
+@pytest.mark.parametrize(("name", "tier"), [(STRONG, "strong"), (OTHER_BASE, "fast")])
+def test_the_other_distributions_judge(name: str, tier: str) -> None:
+    leave = "Employees with one year of service may take 16 weeks of paid parental leave."
+    said = leave, "Parental leave is 26 weeks."
+    right, wrong = opened(SETTINGS[name]).support([Pair(text, (FACT,)) for text in said])
     assert right.supported > 0.5 > wrong.supported
-    assert (right.tier, wrong.tier) == ("strong", "strong")
+    assert (right.tier, wrong.tier) == (tier, tier)
 
 
-@pytest.mark.parametrize("strong", [False, True])
-@pytest.mark.parametrize(("tier", "count"), [("fast", 1), ("strong", 1 + len(MEMBERS))])
-def test_a_tiers_name_goes_before_the_settings(strong: bool, tier: str, count: int) -> None:
-    for settings in (VerifierSettings(strong=strong), VerifierSettings(model="org/own")):
-        verifier = opened(settings, tier)
-        assert (verifier.tier, len(verifier.members)) == (tier, count)
+@pytest.mark.parametrize(("tier", "name"), [("fast", FAST), ("strong", STRONG)])
+@pytest.mark.parametrize("settings", [*SETTINGS.values(), VerifierSettings(model="org/own")])
+def test_a_tiers_name_goes_before_the_settings(
+    settings: VerifierSettings, tier: str, name: str
+) -> None:
+    verifier = opened(settings, tier)
+    assert (verifier.tier, verifier.card.name) == (tier, name)
 
 
-def test_the_strong_tier_needs_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    def without(name: str) -> object:
-        return None if name == "suffice_strong" else find_spec(name)
-
-    monkeypatch.setattr(catalog, "find_spec", without)
-    with pytest.raises(ExtraMissing, match=r"strong tier.*pip install 'suffice\[strong\]'"):
-        open_verifier(VerifierSettings(strong=True))
+@pytest.mark.parametrize(
+    ("name", "package", "said"),
+    [
+        (STRONG, "suffice_strong", r"strong tier.*pip install 'suffice\[strong\]'"),
+        (OTHER_BASE, "suffice_bge", rf"{OTHER_BASE}.*pip install 'suffice\[bge\]'"),
+    ],
+)
+def test_the_other_distributions_are_extras(
+    monkeypatch: pytest.MonkeyPatch, name: str, package: str, said: str
+) -> None:
+    monkeypatch.setattr(
+        catalog, "find_spec", lambda one: None if one == package else find_spec(one)
+    )
+    with pytest.raises(ExtraMissing, match=said):
+        open_verifier(SETTINGS[name])
     assert opened(VerifierSettings()).tier == "fast"
 
 
 def test_the_strong_tier_goes_with_our_own_fast_tier_only() -> None:
-    with pytest.raises(SettingsError, match=r"verifier\.strong requires .*'org/own'"):
-        open_verifier(VerifierSettings(strong=True, model="org/own"))
+    for model in ("org/own", OTHER_BASE):
+        with pytest.raises(SettingsError, match=rf"verifier\.strong replaces .*'{model}'"):
+            open_verifier(VerifierSettings(strong=True, model=model))
 
 
 def test_a_folder_or_hub_name_is_opened_with_the_fast_tier_beside_it(
@@ -106,48 +117,33 @@ def test_what_is_no_verifier(tmp_path: Path) -> None:
         open_verifier(VerifierSettings(model=str(tmp_path)))
 
 
-@pytest.fixture
-def copied(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[str], Path]:
-    """Copies of the weights of both distributions that a test may spoil, by name."""
-    shutil.copytree(weights(FAST), tmp_path / "suffice" / FAST)
-    shutil.copytree(STRONG_WEIGHTS, tmp_path / "strong" / "weights")
-    monkeypatch.setattr(catalog, "weights", lambda name: tmp_path / "suffice" / name)
-    strong = SimpleNamespace(files=lambda package: tmp_path / "strong")
-    monkeypatch.setattr(catalog, "resources", strong)
-
-    def folder(name: str) -> Path:
-        return tmp_path / "suffice" / name if name == FAST else tmp_path / "strong/weights" / name
-
-    return folder
+@pytest.fixture(params=SETTINGS)
+def copied(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A copy of the weights of a built-in verifier, opened in their place. A test may spoil it."""
+    name: str = request.param
+    shutil.copytree(FOLDERS[name], tmp_path / name)
+    if name == FAST:
+        monkeypatch.setattr(catalog, "weights", lambda name: tmp_path / name)
+    else:
+        monkeypatch.setattr(catalog, "_distribution", lambda *_: tmp_path)
+    return tmp_path / name
 
 
-@pytest.mark.parametrize("file", ["model.onnx", "tokenizer.json"])
-@pytest.mark.parametrize("name", [FAST, *MEMBERS])
-def test_damaged_weights_are_refused_when_they_are_opened(
-    copied: Callable[[str], Path], name: str, file: str
-) -> None:
-    open_verifier(VerifierSettings(strong=True))
-    data = (copied(name) / file).read_bytes()
-    (copied(name) / file).write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
-    with pytest.raises(ModelDamaged, match=rf"{name}: {file} has sha256.*pip install"):
-        open_verifier(VerifierSettings(strong=True))
+def test_damaged_weights_are_refused_when_they_are_opened(copied: Path) -> None:
+    settings = SETTINGS[copied.name]
+    for file in read_card(copied).files:
+        assert opened(settings).card.folder == copied
+        data = (copied / file).read_bytes()
+        (copied / file).write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
+        with pytest.raises(ModelDamaged, match=rf"{copied.name}: {file} has sha256.*pip install"):
+            open_verifier(settings)
+        (copied / file).write_bytes(data)
 
 
-@pytest.mark.parametrize("name", [FAST, STRONG, *MEMBERS])
-def test_missing_weights_are_said(copied: Callable[[str], Path], name: str) -> None:
-    shutil.rmtree(copied(name))
+def test_missing_weights_are_said(copied: Path) -> None:
+    shutil.rmtree(copied)
     with pytest.raises(ModelMissing, match="no model card"):
-        open_verifier(VerifierSettings(strong=True))
-
-
-def test_another_fast_tier_than_the_strong_one_was_fitted_with(
-    copied: Callable[[str], Path],
-) -> None:
-    path = copied(STRONG) / "card.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | {"beside": f"{FAST}-0-00000000"}))
-    match = rf"requires {FAST}-0-00000000; {FAST}-.* is installed.*pip install --upgrade suffice"
-    with pytest.raises(ModelDamaged, match=match):
-        open_verifier(VerifierSettings(strong=True))
+        open_verifier(SETTINGS[copied.name])
 
 
 OPENED = """

@@ -1,4 +1,4 @@
-"""The built-in fast tier: golden scores, any batch, any length, and unreadable input."""
+"""The built-in verifiers: golden scores, any batch, any length, and unreadable input."""
 
 from __future__ import annotations
 
@@ -21,13 +21,19 @@ from suffice.errors import ModelDamaged, ModelMissing
 from suffice.models import session as onnx
 from suffice.models.calibration import Floats
 from suffice.models.card import Card, read_card
-from suffice.models.catalog import FAST, weights
+from suffice.models.catalog import FAST, OTHER_BASE, STRONG, weights
 from suffice.models.cross_encoder import CrossEncoder
 from suffice.models.encoder import Encoder, Read
 from suffice.models.tokens import load_fast_tokenizer
 from suffice.models.verifier import Pair, SupportScore, Thresholds
 from suffice.text.flatten import flatten
 
+ROOT = Path(__file__).parents[2]
+VERIFIERS = (
+    weights(FAST),
+    ROOT / "strong" / "src" / "suffice_strong" / "weights" / STRONG,
+    ROOT / "bge" / "src" / "suffice_bge" / "weights" / OTHER_BASE,
+)
 FACT = "Employees with at least one year of service may take 16 weeks of paid parental leave."
 CLAIM = "Employees may take 16 weeks of paid parental leave."
 QUESTION = "How many weeks of parental leave do employees get?"
@@ -62,7 +68,7 @@ def fast() -> CrossEncoder:
 
 
 def opened(card: Card, threads: int = 0) -> CrossEncoder:
-    return CrossEncoder(card, (Encoder(card, threads),))
+    return CrossEncoder(Encoder(card, threads))
 
 
 @pytest.fixture(scope="module")
@@ -103,10 +109,12 @@ def test_the_card_describes_the_files() -> None:
     assert (card.folder / "NOTICE").is_file()
 
 
-def test_golden_scores(fast: CrossEncoder) -> None:
-    raw = fast.card.raw
+@pytest.mark.parametrize("folder", VERIFIERS, ids=lambda folder: folder.name)
+def test_golden_scores(folder: Path) -> None:
+    verifier = opened(read_card(folder))
+    raw = verifier.card.raw
     pairs = [Pair(row["said"], (row["evidence"],)) for row in raw["golden"]]
-    support, sufficiency = fast.support_margins(pairs), fast.sufficiency_margins(pairs)
+    support, sufficiency = verifier.support_margins(pairs), verifier.sufficiency_margins(pairs)
     for row, found, margin in zip(raw["golden"], support, sufficiency, strict=True):
         assert not isinstance(found, str)
         assert not isinstance(margin, str)
@@ -352,7 +360,7 @@ def test_half_a_character_pair_spelled_in_json(fast: CrossEncoder) -> None:
 
 
 def test_the_name_of_a_mark_is_text(fast: CrossEncoder) -> None:
-    encoder = fast.members[0]
+    encoder = fast.encoder
     tokenizer, _ = encoder._open()
     marks = {tokenizer.token_to_id(mark) for mark in ("[CLS]", "[SEP]", "[PAD]", "[MASK]")}
     assert None not in marks

@@ -1,10 +1,14 @@
-"""A job is counted as long as a thread has it."""
+"""A job is counted as long as a thread has it, and yields to the event loop."""
 
 from __future__ import annotations
 
 import asyncio
+import os
+import sys
 import threading
 from collections.abc import Callable
+
+import pytest
 
 from suffice.server.inference_pool import InferencePool
 from suffice.settings import WorkSettings
@@ -31,3 +35,18 @@ def test_what_nobody_waits_for_still_has_its_thread() -> None:
         work.close()
 
     asyncio.run(left_behind())
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have no priority for a thread")
+def test_inference_yields_to_the_event_loop() -> None:
+    def priority() -> int:
+        return os.getpriority(os.PRIO_PROCESS, 0)
+
+    async def both() -> tuple[int, int]:
+        work = InferencePool(WorkSettings(threads=1))
+        found = await work.run(priority)
+        work.close()
+        return found, priority()
+
+    inference, loop = asyncio.run(both())
+    assert inference > loop

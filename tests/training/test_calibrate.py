@@ -57,7 +57,7 @@ def test_a_ridge_holds_a_separable_line() -> None:
 
 @pytest.fixture(scope="module")
 def build(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Judged pairs of every set, by two encoders; right ones have greater logits."""
+    """Judged pairs of every set; right ones have greater logits."""
     folder = tmp_path_factory.mktemp("build")
     draw = np.random.default_rng(5)
     for name, sets in (("near", NEAR), ("public", PUBLIC)):
@@ -70,12 +70,10 @@ def build(tmp_path_factory: pytest.TempPathFactory) -> Path:
         lines = "".join(json.dumps(pair) + "\n" for pair in pairs)
         (folder / f"{name}.jsonl.gz").write_bytes(gzip.compress(lines.encode()))
         good = np.array([2.0 * bool(pair["truth"]) - 1 for pair in pairs])
-        for encoder in ("a", "b"):
-            (folder / encoder).mkdir(exist_ok=True)
-            logits = draw.normal(size=(len(pairs), 5))
-            logits[:, 0] += good
-            logits[:, 4] += good
-            np.save(folder / encoder / f"{name}.npy", logits.astype(np.float32))
+        logits = draw.normal(size=(len(pairs), 5))
+        logits[:, 0] += good
+        logits[:, 4] += good
+        np.save(folder / f"{name}.npy", logits.astype(np.float32))
     return folder
 
 
@@ -83,8 +81,8 @@ def test_a_line_for_each_question_is_written(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], build: Path
 ) -> None:
     out = build / "lines.json"
-    given = ["--pairs", build, "--judged", build / "a", build / "b", "--weights", 2, 1]
-    monkeypatch.setattr(sys, "argv", ["calibrate", *map(str, given), "--out", str(out)])
+    given = ["--pairs", build, "--judged", build, "--out", out]
+    monkeypatch.setattr(sys, "argv", ["calibrate", *map(str, given)])
     calibrate.main()
     lines = json.loads(out.read_text())
     assert list(lines) == ["support", "sufficiency"]
@@ -93,9 +91,8 @@ def test_a_line_for_each_question_is_written(
     assert all(name in told for sets in (NEAR, PUBLIC) for own in sets.values() for name in own)
 
 
-def test_a_folder_without_weight_is_not_heard(build: Path) -> None:
-    alone = judged(build, [build / "a"], "near")
-    both = judged(build, [build / "a", build / "b"], "near", [1, 0])
-    mean = judged(build, [build / "a", build / "b"], "near")
-    assert [one.margin for one in both] == pytest.approx([one.margin for one in alone])
-    assert [one.margin for one in mean] != pytest.approx([one.margin for one in alone])
+def test_a_margin_is_the_distance_of_a_label_to_all_others(build: Path) -> None:
+    logits = np.load(build / "near.npy").astype(float)
+    first, *_, last = judged(build, build, "near")
+    assert first.margin == pytest.approx(logits[0, 0] - np.logaddexp(*logits[0, 1:3]))
+    assert last.margin == pytest.approx(logits[-1, 4] - logits[-1, 3])

@@ -275,9 +275,29 @@ def test_the_card_says_what_the_files_are(trained: Trained, tmp_path: Path) -> N
         assert sum(one["sufficiency"]) == pytest.approx(1, abs=1e-3)
     assert "MS MARCO" in (out / "NOTICE").read_text("utf-8")
     first = (out / "model.onnx").read_bytes()
-    build(trained, sample(rows, 10), Story(), tmp_path)
+    build(trained, sample(rows, 10), story, tmp_path)
     assert (out / "model.onnx").read_bytes() == first
-    assert "calibration" not in read_card(out).raw
+
+
+def test_a_constant_in_a_file_of_its_own_gives_the_same_scores(
+    trained: Trained, tmp_path: Path
+) -> None:
+    made = replace(trained.made, out=tmp_path / "apart", apart="words.int8")
+    rows = [Row(Task.SUPPORT, "w1 leave", "weeks", Label.UNLABELLED, "near")]
+    for one in (trained, replace(trained, made=made)):
+        build(one, rows, Story(), tmp_path)
+    whole, apart = read_card(trained.made.out), read_card(made.out)
+    apart.verify()
+    assert set(apart.files) == {*whole.files, "words.bin"}
+    assert (made.out / "model.onnx").stat().st_size < (whole.folder / "model.onnx").stat().st_size
+    assert apart.raw["golden"] == whole.raw["golden"]
+
+
+def test_a_larger_file_than_intended_is_refused(trained: Trained, tmp_path: Path) -> None:
+    small = replace(trained, made=replace(trained.made, out=tmp_path / "small", largest=1000))
+    rows = [Row(Task.SUPPORT, "w1 leave", "weeks", Label.UNLABELLED, "near")]
+    with pytest.raises(SystemExit, match="1000 is the most it should have"):
+        build(small, rows, Story(), tmp_path)
 
 
 def write(path: Path, rows: Iterable[dict[str, Any]]) -> None:

@@ -9,10 +9,11 @@ from itertools import groupby
 
 from suffice.evidence.split import placed
 from suffice.text.readable import Readable, readable
+from suffice.text.sentences import ITEM_MARK
 from suffice.text.statements import TABLE_RULE, Statement, apart, is_header
 from suffice.types import Citation, Claim, Draft, Passage
 
-_BULLET = re.compile(r"\A\s*[-*+•]\s+")
+_NUMBER = re.compile(r"^\s*(\d{1,3})[.)]\s", re.MULTILINE)
 _CELL = re.compile(r"[^|]+")
 
 
@@ -53,7 +54,9 @@ def compose(chosen: Sequence[Ranked]) -> Draft:
         passage = entries[0].passage
         slices = apart({span for entry in entries for span in entry.statement.slices})
         read = Readable.of(passage.text)
-        page.write([text for span in slices if (text := read.cut(*span))], n, _header(passage))
+        numbers = frozenset(map(int, _NUMBER.findall(passage.text)))
+        texts = (text for span in slices if (text := read.cut(*span)))
+        page.write([_unlisted(text, numbers) for text in texts], n, _header(passage))
         quotes = (passage.text[start:end] for start, end in slices)
         citations.append(Citation(n, passage, " … ".join(quotes)))
     return Draft(page.text, tuple(page.claims), tuple(citations), "extractive")
@@ -76,9 +79,8 @@ class _DraftBuilder:
                 self._add(rows, n, mark=f"\n\n[{n}]", gap="\n\n", above=above)
                 continue
             for quote in run:
-                self._add(
-                    [_unlisted(quote)], n, mark=f" [{n}]", gap="\n\n" if "\n" in self.text else " "
-                )
+                gap = "\n\n" if "\n" in self.text else " "
+                self._add([quote], n, mark=f" [{n}]", gap=gap)
 
     def _add(self, lines: Sequence[str], n: int, *, mark: str, gap: str, above: str = "") -> None:
         for place, line in enumerate(lines):
@@ -94,6 +96,13 @@ def _header(passage: Passage) -> str:
     return f"{readable(above)}\n{_CELL.sub('---', above)}" if is_header(above) else ""
 
 
-def _unlisted(quote: str) -> str:
-    """A single list item without its bullet."""
-    return quote if "\n" in quote else _BULLET.sub("", quote) or quote
+def _unlisted(quote: str, numbers: frozenset[int]) -> str:
+    """A single list item without its bullet, or without its number if the passage has the next or
+    the previous one: "12. March" may be a date."""
+    mark = None if "\n" in quote else ITEM_MARK.match(quote)
+    if mark is None or mark.end() == len(quote):
+        return quote
+    numbered = _NUMBER.match(quote)
+    if numbered and not {int(numbered[1]) - 1, int(numbered[1]) + 1} & numbers:
+        return quote
+    return quote[mark.end() :]

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from suffice.eval.cases import Question, folded
 from suffice.evidence.retriever import Retriever, gather
+from suffice.text.readable import readable
 from suffice.text.sentences import sentences
 from suffice.types import Evidence, Retrieved
 
@@ -21,7 +22,7 @@ class Lacking:
 
     def __call__(self, question: str) -> Evidence:
         found = gather(question, self.search(question), None)
-        wanted = tuple(filter(None, map(folded, self.texts)))
+        wanted = tuple(filter(None, map(_plain, self.texts)))
         left = (_without(item, wanted) for item in found)
         return replace(found, items=tuple(item for item in left if item.passage.text.strip()))
 
@@ -72,11 +73,16 @@ def twin_figures(pairs: Sequence[tuple[float, float]]) -> Mapping[str, float | i
 def _without(item: Retrieved, texts: Sequence[str]) -> Retrieved:
     text, left, last = item.passage.text, [], 0
     for start, end in sentences(text):
-        sentence = folded(text[start:end])
+        sentence = _plain(text[start:end])
         if any(one in sentence or sentence in one for one in texts if sentence):
             left.append(text[last:start])
             last = end
     return _saying(item, "".join([*left, text[last:]])) if left else item
+
+
+def _plain(text: str) -> str:
+    """The text as a reader sees it, without marks of emphasis and differences of case."""
+    return folded(readable(text))
 
 
 def _saying(item: Retrieved, text: str) -> Retrieved:

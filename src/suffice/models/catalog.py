@@ -25,9 +25,9 @@ from suffice.settings import DraftSettings, EmbedderSettings, VerifierSettings
 EMBEDDERS = ("minilm-l6-embedder",)
 DEFAULT = EMBEDDERS[0]
 FAST = "minilm-l12-verifier"
-STRONG = "strong-verifier"
+STRONG = "mpnet-verifier"
 OTHER_BASE = "bge-small-verifier"
-"""A model of the strong tier that was not trained on MS MARCO and can judge alone."""
+"""A verifier of the fast tier's size, from a base that is published under MIT."""
 
 
 def weights(name: str) -> Path:
@@ -70,42 +70,33 @@ def _without_llm(settings: VerifierSettings, tier: str = "") -> Verifier:
         raise ModelMissing(f"There is no tier '{tier}'.", remedy="Use fast, strong or llm.")
     if settings.strong and settings.model != FAST and not tier:
         raise SettingsError(
-            f"verifier.strong requires the built-in fast tier, not '{settings.model}'.",
+            f"verifier.strong replaces the built-in fast tier, not '{settings.model}'.",
             remedy="Remove verifier.strong or verifier.model from the settings.",
         )
-    card = _verified(weights(FAST), FAST)
-    fast = CrossEncoder(card, (Encoder(card, settings.threads),))
     if tier == "strong" or (settings.strong and not tier):
-        return _strong(fast, settings.threads)
+        folder = _distribution("suffice_strong", "The strong tier", "strong")
+        return _cross_encoder(folder / STRONG, settings.threads, "strong")
+    fast = _cross_encoder(weights(FAST), settings.threads)
     if tier == "fast" or settings.model == FAST:
         return fast
     if settings.model == OTHER_BASE:
-        other = _verified(_second_distribution() / OTHER_BASE, OTHER_BASE)
-        return CrossEncoder(other, (Encoder(other, settings.threads),))
+        folder = _distribution("suffice_bge", OTHER_BASE, "bge")
+        return _cross_encoder(folder / OTHER_BASE, settings.threads)
     from suffice.models.hub import open_hub
 
     english = settings.language == "english"
     return open_hub(settings.model, settings.threads, fast, english=english)
 
 
-def _second_distribution() -> Path:
-    if find_spec("suffice_strong") is None:
-        raise ExtraMissing("The strong tier", "strong")
-    return Path(str(resources.files("suffice_strong"))) / "weights"
+def _distribution(package: str, what: str, extra: str) -> Path:
+    """The weights of a distribution of its own."""
+    if find_spec(package) is None:
+        raise ExtraMissing(what, extra)
+    return Path(str(resources.files(package))) / "weights"
 
 
-def _strong(fast: CrossEncoder, threads: int) -> CrossEncoder:
-    """Combine the fast tier's encoder with the encoders of the suffice-strong package."""
-    folder = _second_distribution()
-    tier = read_card(folder / STRONG)
-    cards = [_verified(folder / name, name) for name in tier.raw["members"]]
-    if fast.id != tier.raw["beside"]:
-        raise ModelDamaged(
-            f"suffice-strong requires {tier.raw['beside']}; {fast.id} is installed.",
-            remedy="Run: pip install --upgrade suffice suffice-strong",
-        )
-    more = tuple(Encoder(card, threads) for card in cards)
-    return CrossEncoder(tier, (*fast.members, *more), "strong")
+def _cross_encoder(folder: Path, threads: int, tier: str = "fast") -> CrossEncoder:
+    return CrossEncoder(Encoder(_verified(folder, folder.name), threads), tier)
 
 
 def _verified(folder: Path, name: str) -> Card:

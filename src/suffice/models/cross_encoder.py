@@ -1,7 +1,6 @@
-"""The built-in verifier: a cross-encoder (fast tier), or the mean of several (strong tier).
+"""The built-in verifier: a cross-encoder, small (fast tier) or large (strong tier).
 
-All members read the same portions of the evidence. The mean of their log-probabilities is converted
-to a probability with the calibration in the tier's card.
+The calibration in its card converts log-probabilities to a probability.
 """
 
 from __future__ import annotations
@@ -49,18 +48,19 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class CrossEncoder:
-    """Judges support and sufficiency, and finds the sentences that answer a question. `card` is the
-    tier's card with the calibration. All members use the tokenizer of the first."""
+    """Judges support and sufficiency, and finds the sentences that answer a question."""
 
-    card: Card
-    members: tuple[Encoder, ...]
+    encoder: Encoder
     tier: str = "fast"
 
     @property
+    def card(self) -> Card:
+        return self.encoder.card
+
+    @property
     def id(self) -> str:
-        """Identifies the weights of all members and how they are combined."""
-        members = "+".join(member.card.id for member in self.members)
-        return members if len(self.members) == 1 else f"{members}+{self.card.version}"
+        """Identifies the weights."""
+        return self.card.id
 
     @property
     def thresholds(self) -> Thresholds:
@@ -76,9 +76,7 @@ class CrossEncoder:
     def sentences(self, text: str, sentences: Sequence[str]) -> list[float]:
         """For each sentence, in order, the probability that it answers the question or supports the
         claim; 0 if it cannot be read."""
-        ids, *parts = self.members[0].tokens(
-            [clean(text), *(f"{clean(one)} " for one in sentences)]
-        )
+        ids, *parts = self.encoder.tokens([clean(text), *(f"{clean(one)} " for one in sentences)])
         room = min(_ROOM, self.card.window - len(ids) - MARKS)
         if room < _ROOM // 4:
             return [0.0] * len(sentences)
@@ -86,7 +84,7 @@ class CrossEncoder:
         groups = list(_groups([len(part) for part in parts], room))
         reads = [Read(ids, [token for n in group for token in parts[n]]) for group in groups]
         found = [0.0] * len(sentences)
-        for group, marks in zip(groups, self._run(reads, "sufficiency")[1], strict=True):
+        for group, marks in zip(groups, self.encoder.judge(reads, "sufficiency")[1], strict=True):
             odds = _means(marks, [len(parts[n]) for n in group])
             for n, value in zip(group, odds, strict=True):
                 found[n] = 1 / (1 + math.exp(-value)) if parts[n] else 0.0
@@ -102,7 +100,7 @@ class CrossEncoder:
         first = True
         while going:
             asked = {n: one for n, plan in going.items() if (one := next(plan, None))}
-            logits, marks = self._run([one.read for one in asked.values()], "support")
+            logits, marks = self.encoder.judge([one.read for one in asked.values()], "support")
             for n, row, marked in zip(asked, logits, marks, strict=True):
                 held = best[n]
                 if not np.isfinite(row).all():
@@ -120,7 +118,7 @@ class CrossEncoder:
         asked = [
             (n, one) for n, plan in enumerate(plans) if not isinstance(plan, str) for one in plan
         ]
-        logits, _ = self._run([one.read for _, one in asked], "sufficiency")
+        logits, _ = self.encoder.judge([one.read for _, one in asked], "sufficiency")
         margins = margin(logits, ENOUGH) if asked else np.zeros(0)
         seen: list[list[tuple[float, _ModelInput]]] = [[] for _ in plans]
         for (n, one), value in zip(asked, margins, strict=True):
@@ -159,28 +157,20 @@ class CrossEncoder:
         cut: Callable[[Material, str, int], Iterator[tuple[Portion, bool]]],
     ) -> list[Iterator[_ModelInput] | str]:
         """For each pair, the inputs to read in order, or why it cannot be read."""
-        first = self.members[0]
+        encoder = self.encoder
         texts = [clean(asked(pair)) for pair in pairs]
         materials: dict[tuple[str, ...], Material] = {}
         plans: list[Iterator[_ModelInput] | str] = []
-        for pair, text, ids in zip(pairs, texts, first.tokens(texts), strict=True):
-            reason = unreadable(pair, len(ids), self.card.window // 2, first.unknown in ids)
+        for pair, text, ids in zip(pairs, texts, encoder.tokens(texts), strict=True):
+            reason = unreadable(pair, len(ids), self.card.window // 2, encoder.unknown in ids)
             if not reason and pair.evidence not in materials:
-                materials[pair.evidence] = Material.of(pair.evidence, first.tokens)
+                materials[pair.evidence] = Material.of(pair.evidence, encoder.tokens)
             if reason := reason or materials[pair.evidence].unreadable:
                 plans.append(reason)
                 continue
             space = self.card.window - len(ids) - MARKS
             plans.append(_plan(ids, cut(materials[pair.evidence], text, space)))
         return plans
-
-    def _run(self, reads: Sequence[Read], head: str) -> tuple[Floats, list[Floats]]:
-        """The log-probabilities and token scores, averaged over the members."""
-        judged = [member.judge(reads, head) for member in self.members]
-        weights = np.array(self.card.raw.get("weights") or [1.0] * len(judged))
-        logits: Floats = np.tensordot(weights / weights.sum(), [one for one, _ in judged], axes=1)
-        marks = [np.mean(rows, axis=0) for rows in zip(*(own for _, own in judged), strict=True)]
-        return logits, marks
 
 
 def _quoted(portion: Portion, marks: Floats) -> tuple[int, str]:

@@ -9,6 +9,9 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import os
+import sys
+import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
@@ -27,6 +30,7 @@ _FULL = "The gateway is busy: too many requests are waiting. Try again in a mome
 _AGAIN = 1.0
 _A_CORE = 4
 _RECORDING = 16
+_NICE = 5
 
 
 class InferencePool:
@@ -156,4 +160,12 @@ def closing() -> ApiError:
 def _pool(settings: WorkSettings) -> ThreadPoolExecutor:
     # Use more threads than the models do: some wait for a model while others do other work.
     threads = settings.threads or _A_CORE * bounded(0)
-    return ThreadPoolExecutor(threads, thread_name_prefix="suffice")
+    return ThreadPoolExecutor(threads, thread_name_prefix="suffice", initializer=_yield_to_loop)
+
+
+def _yield_to_loop() -> None:
+    """Lower the priority of this thread, so that the event loop answers while all cores are busy.
+    Only Linux sets it for a thread; elsewhere it would be the whole process."""
+    if sys.platform == "linux":
+        thread = threading.get_native_id()
+        os.setpriority(os.PRIO_PROCESS, thread, os.getpriority(os.PRIO_PROCESS, 0) + _NICE)

@@ -21,6 +21,9 @@ from suffice.server.telemetry.logs import start_logs
 from suffice.server.telemetry.tracing import start_tracing
 from suffice.settings import Settings
 
+_SWITCH = 0.001
+"""Seconds after which a thread that computes lets the event loop run; Python's default is five
+times as long."""
 _GRACE = 3.0
 """Seconds after `shutdown_seconds` to write the last records and close the store."""
 
@@ -62,6 +65,7 @@ def serve(
 ) -> None:
     """Serve on a socket; `started` is called once the server accepts connections."""
     start_logs()
+    sys.setswitchinterval(_SWITCH)
     _on_stop()
     end_tracing = start_tracing()
     app = create_app(settings, library, host=settings.server.host)

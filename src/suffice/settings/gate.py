@@ -73,8 +73,8 @@ class VerifierSettings(Checked):
     )
     strong: bool = setting(
         False,
-        "Use three encoders instead of one: more accurate, but three times the work. Needs "
-        "`suffice[strong]`.",
+        "Use a larger encoder instead of the fast tier's: it judges better, at about three times "
+        "the work. Needs `suffice[strong]`.",
     )
     llm: LlmSettings = field(default_factory=LlmSettings)
 

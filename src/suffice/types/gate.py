@@ -61,6 +61,7 @@ class GateDecision:
     missing: tuple[str, ...] = ()
     factors: tuple[str, ...] = ()
     tier: str | None = None
+    """The similarity tier that opened, or the tier of the verifier that judged."""
     signals: tuple[Signal, ...] = ()
     excluded: tuple[Exclusion, ...] = ()
     conflicts: tuple[Conflict, ...] = ()

@@ -19,7 +19,8 @@ from suffice.types import Draft, Finding, GateDecision, Support
 from suffice.verdict.assess import by_claim
 
 FILE = Path(__file__).parent / "confidence.json"
-"""Linear weights for the log-odds of the gate (`passages`) and of the quotation (`quoted`)."""
+"""For each tier: linear weights for the log-odds of the gate (`passages`) and of the quotation
+(`quoted`)."""
 SURE = 6.0
 """The log-odds that represent certainty, as used to fit the weights."""
 _WEAKEST = 2
@@ -50,7 +51,8 @@ def answers(gate: GateDecision, draft: Draft) -> float:
         return gate.score if calibrated else 1.0
     if not calibrated:
         return draft.answers
-    line = _line()
+    lines = _lines()
+    line = lines.get(gate.tier or "fast", lines["fast"])
     odds = line["passages"] * log_odds(gate.score, SURE) + line["quoted"] * log_odds(
         draft.answers, SURE
     )
@@ -58,8 +60,8 @@ def answers(gate: GateDecision, draft: Draft) -> float:
 
 
 @cache
-def _line() -> Mapping[str, float]:
-    found: Mapping[str, float] = json.loads(FILE.read_text("utf-8"))
+def _lines() -> Mapping[str, Mapping[str, float]]:
+    found: Mapping[str, Mapping[str, float]] = json.loads(FILE.read_text("utf-8"))
     return found
 
 

@@ -44,7 +44,8 @@ class Learned:
         if score.tier == LLM:
             return self._by_llm(evidence, score)
         features = features_of(evidence, None if score.unchecked else score.enough)
-        blend = blend_for(score.tier or self.verifier.tier, features)
+        tier = score.tier or self.verifier.tier
+        blend = blend_for(tier, features)
         chance, opens = blend.probability(features), self.settings.threshold
         alone = _NO_SIMILARITY if features.similarity is None else ""
         level, reason = self._level(chance)
@@ -56,6 +57,7 @@ class Learned:
             policy="learned",
             reasons=tuple(filter(None, (reason, score.note, alone))),
             missing=() if level is Level.SUFFICIENT else self.aspects(evidence),
+            tier=tier,
             signals=(
                 Signal("probability", chance, opens),
                 Signal("verifier", features.enough),
@@ -76,6 +78,7 @@ class Learned:
             policy="learned",
             reasons=(_ENOUGH if enough else _NOT_ENOUGH,),
             missing=() if enough else score.missing or self.aspects(evidence),
+            tier=LLM,
             signals=(
                 Signal("probability", score.enough, opens),
                 Signal("passages", len(evidence)),

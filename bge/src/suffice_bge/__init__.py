@@ -1,0 +1,1 @@
+"""The bge-small-verifier of Suffice: weights only, see `suffice.models.catalog`."""
