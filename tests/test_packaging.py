@@ -103,10 +103,8 @@ def test_a_wheel_of_weights_holds_its_model(folder: str, model: str, tmp_path: P
         names = set(wheel.namelist())
     package = f"suffice_{folder}"
     assert {name.split("/")[0] for name in names} == {package, f"{package}-0.1.0.dist-info"}
-    card = json.loads(
-        (ROOT / folder / "src" / package / "weights" / model / "card.json").read_text()
-    )
-    files = (*card["files"], "card.json", "LICENSE", "NOTICE")
-    assert all(of["bytes"] < LARGEST_FILE for of in card["files"].values())
+    described = read_card(ROOT / folder / "src" / package / "weights" / model).raw["files"]
+    assert all(file["bytes"] < LARGEST_FILE for file in described.values())
+    files = (*described, "card.json", "LICENSE", "NOTICE")
     weights = {name for name in names if name.startswith(f"{package}/weights/")}
     assert weights == {f"{package}/weights/{model}/{file}" for file in files}
