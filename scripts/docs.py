@@ -38,8 +38,8 @@ def pages() -> dict[str, str]:
     parts = {
         "headline": ("README.md", "\n".join(headline("#how-good-it-is"))),
         "start": ("docs/README.md", "\n".join(headline("quality.md"))),
-        "quality": ("README.md", "\n".join(quality())),
-        "real": ("quality.md", "\n".join(quality())),
+        "quality": ("README.md", "\n".join(quality("fast tier"))),
+        "real": ("quality.md", "\n".join(quality("fast tier", "strong tier"))),
         "commands": ("reference/cli.md", "\n".join(commands())),
         "keys": ("reference/settings.md", "\n".join(keys())),
         "embedder": ("reference/models.md", "\n".join(embedder())),

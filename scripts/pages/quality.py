@@ -31,9 +31,13 @@ def headline(figures: str) -> Iterator[str]:
     )
 
 
-def quality() -> Iterator[str]:
-    """How good the whole path is on real documents, for the first page."""
-    tiers, speed = [result("real"), result("real-strong")], result("speed")
+TIERS = {"fast tier": "real", "strong tier": "real-strong"}
+"""The tiers with the result of each on the real documents."""
+
+
+def quality(*names: str) -> Iterator[str]:
+    """How good the whole path is on real documents with the named tiers."""
+    tiers, speed = [result(TIERS[name]) for name in names], result("speed")
 
     def row(name: str, share: Callable[[Figures], float]) -> str:
         return line(name, *(f"{share(one):.0%}" for one in tiers))
@@ -41,7 +45,7 @@ def quality() -> Iterator[str]:
     def outcome(kind: str, name: str) -> Callable[[Figures], float]:
         return lambda one: outcome_shares(one["outcomes"], f"{kind}: ")[name]
 
-    yield from head("on real documents that were not trained on", "fast tier", "strong tier")
+    yield from head("on real documents that were not trained on", *names)
     yield row("answerable questions answered right", outcome("answerable", "right"))
     yield row("answerable questions answered wrong", outcome("answerable", "wrong"))
     yield row("unanswerable questions answered", outcome("unanswerable", "served"))
@@ -56,15 +60,14 @@ def quality() -> Iterator[str]:
         lambda one: one["twins"]["not_served_without"],
     )
     times = 1 / speed["deberta_ratio"]
-    yield line(
-        "speed: times faster than one DeBERTa-base call per claim and passage",
-        f"{times:.0f}",
-        f"{times / speed['strong_times_fast']:.0f}",
-    )
+    rates = {"fast tier": times, "strong tier": times / speed["strong_times_fast"]}
+    faster = (f"{rates[name]:.0f}" for name in names)
+    yield line("speed: times faster than one DeBERTa-base call per claim and passage", *faster)
     yield ""
+    asked = f"{tiers[0]['questions']} questions and {tiers[0]['drafts']} drafts"
     yield (
-        f"Measured on {tiers[0]['questions']} questions and {tiers[0]['drafts']} drafts. "
-        "Thresholds were chosen on these sets: expect somewhat less on yours."
+        f"Measured with the {' and the '.join(names)} on {asked}. Thresholds were chosen on these "
+        "sets: expect somewhat less on yours."
     )
 
 
