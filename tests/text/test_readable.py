@@ -28,6 +28,8 @@ from suffice.text.readable import Readable, readable
         ("{{< note >}}Mind the gap.{{< /note >}}", "Mind the gap."),
         (r"2 \* 3", "2 * 3"),
         ("<!-- hidden -->Seen.", "Seen."),
+        ("Certificates last.[^1] So do keys.", "Certificates last. So do keys."),
+        ("[^1]: For one year.", "For one year."),
     ],
 )
 def test_marks_are_not_read(source: str, read: str) -> None:
@@ -42,6 +44,7 @@ def test_marks_are_not_read(source: str, read: str) -> None:
         "x < 5 and y > 3",
         "Really?! Yes = no.",
         "Item [1] and [2].",
+        "Match [^0-9] once.",
         "R&D; AT&T",
         "| a | b |\n|---|---|\n| 1 | 2 |",
     ],

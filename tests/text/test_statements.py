@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suffice.text.statements import statements
+from suffice.text.statements import apart, statements
 
 
 def quotes(text: str) -> list[list[str]]:
@@ -61,3 +61,11 @@ def test_a_header_without_a_rule_names_the_columns_of_values() -> None:
     ]
     words = "red | blue\ngreen | grey"
     assert quotes(words) == [["red | blue"], ["green | grey"]]
+
+
+@given(st.sets(st.tuples(st.integers(0, 30), st.integers(1, 9)), max_size=6))
+def test_nothing_is_in_two_spans_and_nothing_is_lost(drawn: set[tuple[int, int]]) -> None:
+    spans = {(start, start + size) for start, size in drawn}
+    found = apart(spans)
+    places = [place for start, end in found for place in range(start, end)]
+    assert places == sorted({place for start, end in spans for place in range(start, end)})

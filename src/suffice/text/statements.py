@@ -125,9 +125,11 @@ def _names_columns(row: str, following: str) -> bool:
 
 
 def apart(spans: set[Span]) -> list[Span]:
-    """The spans in order, without spans inside other spans."""
-    return sorted(
-        one
-        for one in spans
-        if not any(o != one and o[0] <= one[0] and one[1] <= o[1] for o in spans)
-    )
+    """The spans in order. Those that overlap become one, so that nothing is quoted twice."""
+    found: list[Span] = []
+    for start, end in sorted(spans):
+        if found and start < found[-1][1]:
+            found[-1] = found[-1][0], max(end, found[-1][1])
+        else:
+            found.append((start, end))
+    return found
