@@ -20,11 +20,13 @@ from typing import Any
 
 from rows import ROOM, Label, Row, Span, Task, WordIndex, cut, read, read_lines
 from suffice.text.digest import pieces, word_prefixes
+from suffice.text.statements import statements
 
 Case = dict[str, Any]
 TRUNK = "written"
 WHOLE = 0.7
 """The share of what an answer rests on that must be read for the row to keep its label."""
+_NONE = Label.NOT_MENTIONED
 _WORD = re.compile(r"\w+|[^\w\s]")
 
 
@@ -34,6 +36,12 @@ class Passage:
 
     text: str
     points: tuple[Span, ...] = ()
+
+    @property
+    def heading(self) -> str:
+        """The first line, if there are others and it is no row of a table."""
+        first, line_break, _ = self.text.partition("\n")
+        return "" if "|" in first else f"{first}{line_break}" * bool(line_break)
 
     def without_points(self) -> Passage | None:
         """The text with those spans gone; None where next to nothing is left."""
@@ -246,6 +254,23 @@ class Twins:
 
     # What is asked and said of it
 
+    def alone(self, question: str, own: Sequence[Passage], said: Sequence[str]) -> Iterator[Row]:
+        """Statements below their headings, as the drafter reads them: all that the answer rests on,
+        or `said`; and one that shares words with the question but does not answer it."""
+        found = [unit for one in own for unit in units(one)]
+        rests = [unit for unit in found if unit.points]
+        if not 0 < len(rests) <= 3 and said:
+            heading = self.draw.choice(own).heading
+            text = f"{heading}{self.draw.choice(said)}"
+            rests = [Passage(text, ((len(heading), len(text)),))]
+        words = word_prefixes(question)
+        others = [unit for unit in found if not unit.points]
+        others.sort(key=lambda unit: -len(words & word_prefixes(unit.text)))
+        if 0 < len(rests) <= 3 and others:
+            answering = (rests, Label.SUPPORTED), (others[: self.draw.randint(1, 2)][-1:], _NONE)
+            for chosen, label in answering:
+                yield self.row(Task.SUFFICIENCY, question, chosen, label, "alone")
+
     def question(self, qa: Case, others: Sequence[str]) -> Iterator[Row]:
         def row(own: Sequence[Passage], label: Label) -> Row:
             return self.row(Task.SUFFICIENCY, qa["q"], own, label, "question")
@@ -261,6 +286,7 @@ class Twins:
         if emptied is None and others:
             emptied = self.added(lacking, self.draw.choice(others), point=False)
         yield row(self.mixed(emptied or lacking, qa["q"]), Label.NOT_MENTIONED)
+        yield from self.alone(qa["q"], own, ())
 
     def near_miss(self, near: Case, others: Sequence[str]) -> Iterator[Row]:
         def row(own: Sequence[Passage], label: Label) -> Row:
@@ -276,6 +302,7 @@ class Twins:
             both = self.added(added, other, point=False)
             pointed = [one for one in both if one.points]
             yield row(self.draw.choice((both, pointed)), Label.SUPPORTED)
+        yield from self.alone(near["q"], own, [near["s"]])
 
     def answer(self, qa: Case, others: Sequence[str]) -> Iterator[Row]:
         question = qa["q"]
@@ -341,6 +368,22 @@ class Twins:
         emptied = self.emptied(own)
         if emptied:
             yield row(" ".join(parts), Label.NOT_MENTIONED, emptied)
+
+
+def units(passage: Passage) -> Iterator[Passage]:
+    """Each statement of a passage below its heading, and a table row below its header. Points are
+    those of which the statement holds the greater part."""
+    for statement in statements(passage.text):
+        text, points = passage.heading, []
+        if statement.slices[0][0] < len(text):
+            text = ""
+        for start, end in statement.slices:
+            for a, z in passage.points:
+                low, high = max(a, start), min(z, end)
+                if high - low > (z - a) / 2:
+                    points.append((len(text) + low - start, len(text) + high - start))
+            text += f"{passage.text[start:end]}\n"
+        yield Passage(text.rstrip("\n"), tuple(points))
 
 
 def replaced(passage: Passage, sentence: str) -> Passage:

@@ -33,6 +33,7 @@ from written import (
     held_cases,
     replaced,
     training_cases,
+    units,
     written_rows,
 )
 
@@ -223,7 +224,7 @@ def test_too_little_evidence_lacks_the_sentence() -> None:
         if row.text in ("how long are snapshots kept", "They are kept for thirty days.")
         and row.label is Label.NOT_MENTIONED
     ]
-    assert len(lacking) == 3
+    assert len(lacking) == 4
     assert not [row for row in lacking if "thirty days" in row.evidence]
 
 
@@ -251,9 +252,34 @@ def test_a_row_that_lost_what_it_rests_on_is_dropped() -> None:
     case.pop("long")
     made = list(Twins(case, Stock([case]), random.Random(1)).rows())
     kept = [row for row in written_rows([case], 1) if row.text == question]
-    assert [row.label for row in made if row.text == question].count(Label.SUPPORTED) == 2
+    assert [row.label for row in made if row.text == question].count(Label.SUPPORTED) == 3
     assert kept
-    assert not [row for row in kept if row.label is Label.SUPPORTED]
+    (short,) = (row for row in kept if row.label is Label.SUPPORTED)
+    assert short.origin == "written+alone"
+    assert short.evidence.endswith(f" today. {answer}\n")
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_question_stands_beside_single_statements(seed: int) -> None:
+    """As the drafter reads them: what answers it and nothing else, and what does not answer it."""
+    alone = [row for row in rows_of(seed) if row.origin == "written+alone"]
+    assert Counter(row.label for row in alone) == {Label.SUPPORTED: 8, Label.NOT_MENTIONED: 8}
+    free, both = (
+        {row.evidence.removeprefix("Harbour ferry\n").strip() for row in alone if row.text == q}
+        for q in (qa["q"] for qa in CASES[0]["qa"])
+    )
+    assert "Children under six travel free of charge." in free
+    costs, valid = (CASES[0]["passages"][n - 1][a:z] for n, a, z in CASES[0]["qa"][1]["e"])
+    assert len([text for text in both if costs in text and valid in text]) == 1
+
+
+def test_a_row_of_a_table_stands_below_its_heading_and_header() -> None:
+    text = "Limits\n| plan | keys |\n|---|---|\n| free | 2 |\n| team | 40 |"
+    row = "| team | 40 |"
+    found = list(units(Passage(text, ((text.index(row), len(text)),))))
+    assert found[-1].text == f"Limits\n| plan | keys |\n|---|---|\n{row}"
+    assert [found[-1].text[a:z] for a, z in found[-1].points] == [row]
+    assert not any(one.points for one in found[:-1])
 
 
 def test_partial_rows_have_no_label() -> None:
@@ -357,7 +383,7 @@ def well_formed(spans: Sequence[Any]) -> bool:
 
 
 def test_the_annotations_are_well_formed(written_here: list[Case]) -> None:
-    assert len(written_here) == len(ids(written_here)) == 2299
+    assert len(written_here) == len(ids(written_here)) == 2833
     for case in written_here:
         assert case.keys() - {"long"} == {"id", "qa", "near", "c"}, case["id"]
         for qa in case["qa"]:
