@@ -1,10 +1,11 @@
 """Fit the blend of the learned gate, and make it a probability.
 
-    python training/blend.py --pairs build --fast build/fast --strong build/large
+    python training/blend.py --pairs build [--fast build/fast] [--strong build/large]
 
 Fitted on held.jsonl.gz, questions that no verifier was trained on; slope and shift come from the
 dev questions of near.jsonl.gz. What the verifiers say is read from the folders, calibrated as their
-cards say; the rest is computed as the gate computes it. Writes gate/policies/blend.json.
+cards say; the rest is computed as the gate computes it. Writes gate/policies/blend.json, where a
+tier that is not named stays as it is.
 """
 
 from __future__ import annotations
@@ -132,15 +133,17 @@ def _weights(some: Sequence[GateCase]) -> Floats:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--pairs", type=Path, required=True)
-    parser.add_argument("--fast", type=Path, required=True)
-    parser.add_argument("--strong", type=Path, required=True)
+    parser.add_argument("--fast", type=Path)
+    parser.add_argument("--strong", type=Path)
     parser.add_argument("--out", type=Path, default=OUT)
     given = parser.parse_args()
     embedder = open_embedder(EmbedderSettings())
     held, dev = ["held"], ["near"]
     fitted, calibrated = (gate_cases(given.pairs, names, embedder) for names in (held, dev))
-    made: dict[str, Any] = {"blends": {}, "verifiers": {}}
+    made: dict[str, Any] = json.loads(OUT.read_text("utf-8"))
     for tier, folder in (("fast", given.fast), ("strong", given.strong)):
+        if not folder:
+            continue
         verifier: Any = open_verifier(VerifierSettings(), tier)
         card = verifier.card.raw
         there = with_verifier(fitted, given.pairs, held, folder, card)
@@ -152,8 +155,7 @@ def main() -> None:
     made["blends"]["no verifier"] = {
         known: blend(names[1:], fitted, calibrated) for known, names in KNOWN.items()
     }
-    made["fitted"] = dict(sorted(Counter(one.set for one in there).items()))
-    made["fitted without the verifier"] = dict(sorted(Counter(one.set for one in fitted).items()))
+    made["fitted"] = dict(sorted(Counter(one.set for one in fitted).items()))
     made["calibrated"] = dict(sorted(Counter(one.set for one in calibrated).items()))
     given.out.write_text(json.dumps(made, indent=2) + "\n")
     print(f"wrote {given.out}")

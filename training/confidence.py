@@ -52,6 +52,7 @@ ENOUGH_HELD = 0.7
 """The share of what an answer rests on that a right draft quotes."""
 OPEN = LearnedSettings().threshold
 SEED = 7
+TIERS = ("fast", "strong")
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,9 +135,11 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
     parser.add_argument("--retrieved", type=Path, required=True)
     parser.add_argument("--most", type=int, default=100, help="questions of the held cases")
+    parser.add_argument("--tier", choices=TIERS, action="append", help="others stay as they are")
     given = parser.parse_args()
     cases = [*real(given.retrieved), *held(given.data, given.most)]
-    made = {tier: fitted(cases, tier) for tier in ("fast", "strong")}
+    made = json.loads(FILE.read_text("utf-8"))
+    made |= {tier: fitted(cases, tier) for tier in given.tier or TIERS}
     FILE.write_text(json.dumps(made, indent=2) + "\n", "utf-8")
     print(f"wrote {FILE}")
 
@@ -159,6 +162,7 @@ def fitted(cases: Sequence[QuestionCase], tier: str) -> dict[str, Any]:
     sets = np.array([row[0] for row in rows])
     inputs = np.array([row[1:3] for row in rows])
     truth = np.array([row[3] for row in rows])
+    np.savez("build/conf-rows.npz", sets=sets, inputs=inputs, truth=truth)
     report(sets, inputs, truth)
     passages, quoted, offset = (round(float(one), 3) for one in line_of(sets, inputs, truth))
     counts = {name: int((sets == name).sum()) for name in sorted(set(sets.tolist()))}
