@@ -6,9 +6,8 @@ Needs no GPU. The extractive drafter writes for questions that no verifier was t
 written cases, each with its answer among the passages and without it, and the questions on the real
 documents. A draft is right where it holds what the answer rests on. Writes
 src/suffice/verdict/confidence.json: for each tier, a line over the log-odds of the gate and of the
-quotation. Its slopes come from both sets; how steep it is and where it crosses even odds, from the
-real documents, where a draft is right as a reader would say, and only from questions for which the
-gate opens: for others nobody sees the number.
+quotation. Its slopes come from all questions; how steep it is and where it crosses even odds, only
+from those for which the gate opens: for others nobody sees the number. Both sets weigh the same.
 """
 
 from __future__ import annotations
@@ -162,7 +161,6 @@ def fitted(cases: Sequence[QuestionCase], tier: str) -> dict[str, Any]:
     sets = np.array([row[0] for row in rows])
     inputs = np.array([row[1:3] for row in rows])
     truth = np.array([row[3] for row in rows])
-    np.savez("build/conf-rows.npz", sets=sets, inputs=inputs, truth=truth)
     report(sets, inputs, truth)
     passages, quoted, offset = (round(float(one), 3) for one in line_of(sets, inputs, truth))
     counts = {name: int((sets == name).sum()) for name in sorted(set(sets.tolist()))}
@@ -175,8 +173,9 @@ def line_of(sets: Any, inputs: Any, truth: Any) -> Any:
     """Two slopes and an offset."""
     right = truth.astype(float)
     *slopes, _ = logistic(inputs, right, balanced(sets), ridge=1.0)
-    near = (sets == "real") & (inputs[:, 0] >= log_odds(OPEN, SURE))
-    steep, offset = logistic((inputs @ slopes)[near, None], right[near], np.ones(near.sum()))
+    shown = inputs[:, 0] >= log_odds(OPEN, SURE)
+    scores = (inputs @ slopes)[shown, None]
+    steep, offset = logistic(scores, right[shown], balanced(sets[shown]))
     return np.array([*(steep * np.array(slopes)), offset])
 
 

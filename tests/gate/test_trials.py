@@ -46,9 +46,6 @@ def test_plain_questions_meet_no_conflict(ask) -> None:  # type: ignore[no-untyp
     assert wrong == []
 
 
-@pytest.mark.xfail(
-    strict=True, reason="7 of 10: two passages are not read as a contradiction by the fast tier"
-)
 def test_planted_contradictions_are_found(ask) -> None:  # type: ignore[no-untyped-def]
     planted = trials("conflicts")
     seen = [q for name, q in planted if ask(name, q).decision.level is Level.CONFLICT]
