@@ -130,6 +130,10 @@ def _weights(some: Sequence[GateCase]) -> Floats:
     return scaled
 
 
+def counts(some: Sequence[GateCase]) -> dict[str, int]:
+    return dict(sorted(Counter(one.set for one in some).items()))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--pairs", type=Path, required=True)
@@ -151,12 +155,13 @@ def main() -> None:
         print(tier)
         made["blends"][tier] = {known: blend(names, there, here) for known, names in KNOWN.items()}
         made["verifiers"][tier] = verifier.id
+        made["fitted"][tier] = counts(there)
     print("no verifier")
     made["blends"]["no verifier"] = {
         known: blend(names[1:], fitted, calibrated) for known, names in KNOWN.items()
     }
-    made["fitted"] = dict(sorted(Counter(one.set for one in fitted).items()))
-    made["calibrated"] = dict(sorted(Counter(one.set for one in calibrated).items()))
+    made["fitted"]["no verifier"] = counts(fitted)
+    made["calibrated"] = counts(calibrated)
     given.out.write_text(json.dumps(made, indent=2) + "\n")
     print(f"wrote {given.out}")
 

@@ -26,7 +26,6 @@ Case = dict[str, Any]
 TRUNK = "written"
 WHOLE = 0.7
 """The share of what an answer rests on that must be read for the row to keep its label."""
-_NONE = Label.NOT_MENTIONED
 _WORD = re.compile(r"\w+|[^\w\s]")
 
 
@@ -267,8 +266,8 @@ class Twins:
         others = [unit for unit in found if not unit.points]
         others.sort(key=lambda unit: -len(words & word_prefixes(unit.text)))
         if 0 < len(rests) <= 3 and others:
-            answering = (rests, Label.SUPPORTED), (others[: self.draw.randint(1, 2)][-1:], _NONE)
-            for chosen, label in answering:
+            one_of_two = others[: self.draw.randint(1, 2)][-1:]
+            for chosen, label in ((rests, Label.SUPPORTED), (one_of_two, Label.NOT_MENTIONED)):
                 yield self.row(Task.SUFFICIENCY, question, chosen, label, "alone")
 
     def question(self, qa: Case, others: Sequence[str]) -> Iterator[Row]:
