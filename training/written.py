@@ -24,6 +24,7 @@ from suffice.text.statements import statements
 
 Case = dict[str, Any]
 TRUNK = "written"
+COLLECTED = Path("build/collected.jsonl.gz")
 WHOLE = 0.7
 """The share of what an answer rests on that must be read for the row to keep its label."""
 _WORD = re.compile(r"\w+|[^\w\s]")
@@ -70,12 +71,13 @@ class Passage:
 
 def annotated(data: Path, annotations: Path) -> list[Case]:
     """The cases of the data folder's train file, with what was added to them in this repository,
-    and those annotated here."""
+    and those annotated here. Without collect.py's file, the cases on its documents are left out."""
     more = _by_id(annotations / "older")
     cases = [_joined(case, more.get(case["id"])) for case in read(data / "written/train.jsonl.gz")]
     here = _by_id(annotations)
-    bare = {case["id"]: case for case in read(data / "written/unwritten.jsonl.gz")}
-    return cases + [bare[name] | one for name, one in here.items()]
+    files = [data / "written/unwritten.jsonl.gz", *([COLLECTED] if COLLECTED.exists() else [])]
+    bare = {case["id"]: case for file in files for case in read(file)}
+    return cases + [bare[name] | one for name, one in here.items() if name in bare]
 
 
 def _by_id(folder: Path) -> dict[str, Case]:
@@ -98,8 +100,10 @@ def _joined(case: Case, more: Case | None) -> Case:
 
 def held(case: Case) -> bool:
     """Whether a case is kept from the verifiers, to fit the gate's blend on: one document in
-    sixteen. (All tables of one source share a file name; there each case is a document.)"""
-    name = case["id"] if case["source"] == "tatqa" else f"{case['source']}/{case['file']}"
+    sixteen. (All tables of one source, and all ordinances of one city, share a file name; there
+    each case is a document.)"""
+    alone = case["source"] in ("tatqa", "somerville")
+    name = case["id"] if alone else f"{case['source']}/{case['file']}"
     return int(hashlib.sha256(name.encode()).hexdigest(), 16) % 16 == 0
 
 

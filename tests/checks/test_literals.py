@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from datetime import date
 
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from suffice.checks.literals import Literals
-from suffice.types import Code, Hallucination, Support
+from suffice.types import Claim, Code, Hallucination, Support
 from tests.checks.drafts import draft, evidence, judged, only, passage
 
 FINANCE = "Revenue was $4.2M and costs were $3.1M. Headcount grew by 14 percent."
@@ -126,6 +127,16 @@ def test_what_is_known_of_the_document_is_evidence() -> None:
     wrong = "The policy was updated in March 2024 [1]. Version 2.2 says so [1]."
     against = {Support.UNBACKED, Support.CONTRADICTED}
     assert {one.support for one in judged(Literals(), wrong, KNOWN)} <= against
+
+
+def test_a_quotation_has_the_values_of_its_source() -> None:
+    listed = "Signs are allowed as follows:\n\n1. A sign of four feet.\n\n2. One more."
+    given = evidence(f"{listed} Others need a permit.")
+    whole = Claim(listed, 0, len(listed), (1,))
+    (found,) = Literals().judge(replace(draft(listed, given), claims=(whole,)), given)
+    assert (found.support, found.code) == (Support.UNCHECKED, Code.CLEAR)
+    part = only(Literals(), "4 feet are allowed. [1]", "Signs of 14 feet are allowed.")
+    assert part.code is not Code.CLEAR
 
 
 def test_without_passages_nothing_is_judged() -> None:

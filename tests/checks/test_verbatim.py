@@ -109,6 +109,11 @@ def test_a_row_is_quoted_under_the_head_of_its_table() -> None:
     assert quoted(f"{turned}\n[1]", TABLE)[-1] is Support.UNCHECKED
 
 
+def test_a_row_of_a_table_that_began_in_another_passage_needs_no_head() -> None:
+    rest = "> | Townhouse | 1.25 spaces |\n> | Cottage | 2 spaces |"
+    assert quoted("| Cottage | 2 spaces |\n[1]", rest) == BACKED
+
+
 @pytest.mark.timing
 def test_many_claims_and_long_passages_take_time_by_their_size() -> None:
     def seconds(size: int) -> float:

@@ -130,3 +130,12 @@ def test_readers_beside_a_writer(tmp_path: Path) -> None:
         reader.join()
     assert problems == []
     assert len(library.search(top=50)("alpha")) == 6
+
+
+def test_a_near_copy_takes_no_place(tmp_path: Path) -> None:
+    library = opened(tmp_path / "s.db")
+    guide = "The node listens on the supervisor port for agents that want to join the cluster."
+    copies = [(f"v{n}", "", guide) for n in range(8)]
+    library.add_texts([*copies, ("other", "", "Agents join with the token of the node.")])
+    found = library.search(top=2)("node port for agents that join the cluster")
+    assert sorted(one.document[0] for one in found.passages) == ["o", "v"]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from suffice import Library
-from suffice.gate.deduplicate import distinct
+from suffice.evidence.deduplicate import distinct
 from suffice.gate.diversity import diverse
 from suffice.gate.kinds import adjusted
 from suffice.gate.policies.tiers import Tiers

@@ -46,7 +46,9 @@ def test_an_explanation_names_what_was_left_out_and_leaves_the_decision() -> Non
     assert said.next_steps[-1] == "Ask Ines."
 
 
-def test_a_copy_that_was_left_out_is_no_other_version() -> None:
-    said = Explain()(SHUT, EVIDENCE, copies=[Exclusion(OLD, "a near copy of leave.md")])
-    assert said.reasons[-1] == "left out b.md, version 1.0: a near copy of leave.md"
+def test_a_copy_is_recorded_but_not_named_to_the_reader() -> None:
+    copy = Exclusion(OLD, "a near copy of leave.md")
+    said = Explain()(SHUT, EVIDENCE, copies=[copy])
+    assert said.excluded == (copy,)
+    assert said.reasons == SHUT.reasons
     assert not any("add a date" in step for step in said.next_steps)

@@ -20,6 +20,8 @@ from suffice.text.literals import (
     Reading,
     compare,
 )
+from suffice.text.marks import bare
+from suffice.text.readable import readable
 from suffice.types import Claim, Code, Draft, Evidence, Finding, Hallucination, Passage, Support
 
 _BOUND = "another bound"
@@ -62,6 +64,8 @@ class Literals:
         cache: LiteralCache,
         asked: Reading,
     ) -> Finding:
+        if _quoted(claim, sources):
+            return self._finding(claim, Code.CLEAR, reason="the claim is quoted", score=1.0)
         held = cache.hold(sources)
         values = Reading.of(text)
         found = compare(values, held.reading)
@@ -151,6 +155,17 @@ class Literals:
     ) -> Finding:
         passage, span = place or (None, None)
         return Finding(claim, self.name, support, score, passage, span, reason, code, kind)
+
+
+def _quoted(claim: Claim, sources: Sequence[Passage]) -> bool:
+    """Whether the claim stands in a passage word for word: then its values do too, and reading them
+    again may only err, for example by taking the number of a list item for a value."""
+    words = _words(bare(claim.text))
+    return any(words in _words(passage.text) for passage in sources)
+
+
+def _words(text: str) -> str:
+    return f" {' '.join(readable(text).split())} "
 
 
 def _grade(comparison: Comparison, texts: Sequence[str]) -> _Grade:

@@ -15,7 +15,7 @@ from functools import cached_property
 from suffice.text.marks import bare
 from suffice.text.readable import Readable, readable
 from suffice.text.sentences import ANSWER_MARK, ITEM_MARK, Span, sentences
-from suffice.text.statements import is_header, leans
+from suffice.text.statements import TABLE_RULE, is_header, leans
 from suffice.text.words import content_words
 from suffice.types import Passage
 
@@ -28,6 +28,7 @@ _BARE = re.compile(
     re.IGNORECASE,
 )
 _FEW_WORDS = 3
+_QUOTED = "> "
 _UNSAID = re.compile(
     r"\b(?:myths?|false|wrong|incorrect|misconceptions?|outdated|obsolete|former(?:ly)?|previous(?:ly)?|"
     r"superseded|abolished|withdrawn|rejected|repealed|no longer)\b",
@@ -165,22 +166,25 @@ def lead_ins(passage: Passage, spans: Sequence[Span]) -> Iterator[str]:
 
 
 def heads(text: str, spans: Sequence[Span]) -> dict[int, str]:
-    """The first row of the table for each table row, by the row's start."""
+    """The header row of the table for each table row, by the row's start; empty if the text begins
+    within a table."""
     found: dict[int, str] = {}
     head, last = "", -1
     for start, end in spans:
         if "|" not in text[start:end]:
-            head = ""
+            last = -1
             continue
-        if not head or "\n\n" in text[last:start]:
-            head = cells(text[start:end])
+        if last < 0 or "\n\n" in text[last:start]:
+            below = text[end:].lstrip().partition("\n")[0]
+            head = cells(text[start:end]) if TABLE_RULE.fullmatch(below.lstrip(_QUOTED)) else ""
         found[start] = head
         last = end
     return found
 
 
 def cells(row: str) -> str:
-    return "|".join(bare(cell).strip() for cell in row.strip().strip("|").split("|"))
+    row = row.strip().lstrip(_QUOTED).strip("|")
+    return "|".join(bare(cell).strip() for cell in row.split("|"))
 
 
 def _elliptic(sentence: str) -> bool:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import date, timedelta
 
 from suffice.errors import ModelMismatch, ModelUnreachable
+from suffice.evidence.deduplicate import distinct
 from suffice.evidence.documents import StoredDocuments
 from suffice.evidence.edge import EdgeIndex
 from suffice.evidence.index import Filter, Hit, Index
@@ -118,9 +119,12 @@ class Search:
     def read(
         self, hits: Sequence[Hit], allowed: Filter, most: int | None = None
     ) -> tuple[Retrieved, ...]:
-        """The best hits as passages. The store has the final say on what the filter allows."""
+        """The best hits as passages, near copies of better ones left out. The store has the final
+        say on what the filter allows."""
+        diversity = self.own.gate.diversity if self.own else None
         ranked, most = self._ranked(hits), self.settings.top_k if most is None else most
         items: list[Retrieved] = []
+        found = Evidence("")
         for start in range(0, len(ranked), self.settings.top_k):
             portion = ranked[start : start + self.settings.top_k]
             passages = self.store.passages([hit.number for hit in portion])
@@ -128,9 +132,10 @@ class Search:
                 passage = passages.get(hit.number)
                 if passage is not None and allowed.allows(passage):
                     items.append(Retrieved(passage, hit.similarity, hit.keywords, self.fused(hit)))
-            if len(items) >= most:
+            found, _ = distinct(Evidence("", tuple(items)), diversity)
+            if len(found) >= most:
                 break
-        return tuple(items[:most])
+        return found.items[:most]
 
 
 def open_index(store: Store, settings: Settings, model: str) -> Index:

@@ -29,14 +29,14 @@ class Explain:
         stale: Sequence[Exclusion] = (),
         copies: Sequence[Exclusion] = (),
     ) -> GateDecision:
-        """Add the explanation. Passages excluded by date come first, because they may contain the
-        answer. For evidence judged sufficient, only missing dates are listed."""
-        excluded = (*stale, *copies)
+        """Add the explanation. Passages excluded by date are named, because they may contain the
+        answer; copies are not, because their text was read. For evidence judged sufficient, only
+        missing dates are listed."""
         enough = decision.level is Level.SUFFICIENT
         said = replace(
             decision,
             missing=missing_dates(evidence) if enough else self.missing(evidence),
-            excluded=(*decision.excluded, *excluded),
-            reasons=(*decision.reasons, *(f"left out {line}" for line in left_out(excluded))),
+            excluded=(*decision.excluded, *stale, *copies),
+            reasons=(*decision.reasons, *(f"left out {line}" for line in left_out(stale))),
         )
         return replace(said, next_steps=next_steps(said, evidence, self.contact, stale))

@@ -11,11 +11,11 @@ from dataclasses import replace
 from datetime import date
 from typing import NamedTuple, Protocol
 
+from suffice.evidence.deduplicate import distinct
 from suffice.evidence.index import today
 from suffice.evidence.retriever import Found, gather
 from suffice.evidence.sanitize import sanitized
 from suffice.gate.conflict.detect import Conflicts
-from suffice.gate.deduplicate import distinct
 from suffice.gate.diversity import diverse
 from suffice.gate.explain import Explain
 from suffice.gate.freshness import TimeAsked, When, asked_about, fresh

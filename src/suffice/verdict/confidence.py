@@ -33,11 +33,13 @@ weakest claim alone."""
 
 
 def confidence(gate: GateDecision, draft: Draft, findings: Sequence[Finding]) -> float | None:
-    """The probability that the draft is correct; `None` if no claim was judged."""
+    """The probability that the draft is correct; `None` if no claim was judged. Quotations are
+    supported by what they quote, so only the first factor counts."""
     own = by_claim(findings)
     supported = [_supported(own[claim]) for claim in draft.claims]
     known = [chance for chance in supported if chance is not None]
-    return answers(gate, draft) * _together(known) if known else None
+    quoted = draft.answers is not None
+    return answers(gate, draft) * (1.0 if quoted else _together(known)) if known else None
 
 
 def answers(gate: GateDecision, draft: Draft) -> float:

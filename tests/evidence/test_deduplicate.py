@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suffice.gate.deduplicate import _differ, _overlap, _Wording, distinct
+from suffice.evidence.deduplicate import _differ, _overlap, _Wording, distinct
 from suffice.gate.policies.tiers import Tiers
 from suffice.settings import DiversitySettings
 from suffice.types import Evidence, Level, Passage, Retrieved
