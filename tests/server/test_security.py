@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -291,6 +292,13 @@ def test_a_check_that_fails_or_is_late_closes(library: Library, upstream: Script
         def judge(self, draft: Any, evidence: Any) -> Any:
             raise RuntimeError("out of memory")
 
+    class Late:
+        name = "structure"
+
+        def judge(self, draft: Any, evidence: Any) -> Any:
+            time.sleep(0.05)
+            return []
+
     for failed, verdict in (("withhold", "WITHHOLD"), ("review", "REVIEW")):
         plays(upstream, says(RIGHT))
         own = CollectionSettings(verdict=VerdictSettings(rescue=False))
@@ -303,6 +311,8 @@ def test_a_check_that_fails_or_is_late_closes(library: Library, upstream: Script
             assert answer.suffice["verdict"] == verdict
             assert RIGHT not in answer.choices[0].message.content
         with running(library, routes(replace(route, check_seconds=0.01))) as gateway:
+            opened = gateway.inner.state.routes["default"]
+            opened._checks[frozenset(), True] = (Late(), *checks[1:])
             late = gateway.chat()
             assert late.suffice["verdict"] == verdict
             assert late.suffice["share_read"] == 0.0

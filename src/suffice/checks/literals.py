@@ -25,6 +25,9 @@ from suffice.text.readable import readable
 from suffice.types import Claim, Code, Draft, Evidence, Finding, Hallucination, Passage, Support
 
 _BOUND = "another bound"
+# The values of a quotation stand in its source. Reading them again may only err, for example by
+# taking the number of a list item for a value.
+_QUOTED = "the claim is quoted"
 
 
 class _Grade(IntEnum):
@@ -50,9 +53,12 @@ class Literals:
             return [self._finding(claim, reason=reason) for claim in draft.claims]
         cache = LiteralCache(evidence.passages)
         asked = Reading.of(evidence.question)
+        written = {passage.id: _words(passage.text) for passage in evidence.passages}
         read = zip(draft.claims, alone(draft), cited_passages(draft, evidence), strict=True)
         return [
-            self._judge(claim, text, sources, cache, asked)
+            self._finding(claim, Code.CLEAR, reason=_QUOTED, score=1.0)
+            if any(_words(bare(claim.text)) in written[source.id] for source in sources)
+            else self._judge(claim, text, sources, cache, asked)
             for claim, text, sources in watched(read)
         ]
 
@@ -64,8 +70,6 @@ class Literals:
         cache: LiteralCache,
         asked: Reading,
     ) -> Finding:
-        if _quoted(claim, sources):
-            return self._finding(claim, Code.CLEAR, reason="the claim is quoted", score=1.0)
         held = cache.hold(sources)
         values = Reading.of(text)
         found = compare(values, held.reading)
@@ -155,13 +159,6 @@ class Literals:
     ) -> Finding:
         passage, span = place or (None, None)
         return Finding(claim, self.name, support, score, passage, span, reason, code, kind)
-
-
-def _quoted(claim: Claim, sources: Sequence[Passage]) -> bool:
-    """Whether the claim stands in a passage word for word: then its values do too, and reading them
-    again may only err, for example by taking the number of a list item for a value."""
-    words = _words(bare(claim.text))
-    return any(words in _words(passage.text) for passage in sources)
 
 
 def _words(text: str) -> str:

@@ -23,6 +23,8 @@ from suffice.types import Evidence, Retrieved
 KEYWORDS_ONLY = "Searched by keywords only"
 # BM25 is unbounded. A BM25 score of this value counts as one half.
 _HALF_KEYWORDS = 10.0
+# If copies fill the results, the search reads at most this many times the wanted passages.
+_MOST_COPIES = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +135,7 @@ class Search:
                 if passage is not None and allowed.allows(passage):
                     items.append(Retrieved(passage, hit.similarity, hit.keywords, self.fused(hit)))
             found, _ = distinct(Evidence("", tuple(items)), diversity)
-            if len(found) >= most:
+            if len(found) >= most or len(items) >= _MOST_COPIES * most:
                 break
         return found.items[:most]
 
