@@ -9,8 +9,19 @@ from pathlib import Path
 import pytest
 
 import collect
+from rows import read_lines
 
 TEXT = "# Noise\n\nBars close at two.\n\n## Fines\n\nA fine is $50.\n"
+
+
+def test_each_place_belongs_to_a_case_and_to_a_known_source() -> None:
+    places = list(read_lines(collect.PLACES / "places.jsonl"))
+    sources = json.loads((collect.PLACES / "sources.json").read_text("utf-8"))
+    files = sorted((collect.PLACES.parent / "written").glob("*.jsonl"))
+    cases = {one["id"] for file in files for one in read_lines(file)}
+    assert {place["source"] for place in places} == sources.keys()
+    placed = {place["id"] for place in places}
+    assert placed == {name for name in cases if name.rpartition("-")[0] in sources}
 
 
 @pytest.fixture
