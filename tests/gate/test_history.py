@@ -56,12 +56,7 @@ def versions(verdict: Verdict) -> set[str]:
         "How high was the deposit for a locker key in 2023?",
         "How high was the deposit for a locker key before January 2025?",
         "What was the deposit for a locker key under the previous rules?",
-        pytest.param(
-            "What did version 1.0 say about the deposit for a locker key?",
-            marks=pytest.mark.xfail(
-                strict=True, reason="without its version the question reads garbled to the verifier"
-            ),
-        ),
+        "What did version 1.0 say about the deposit for a locker key?",
         "What was the deposit for a locker key before the current locker rules?",
     ],
 )

@@ -118,6 +118,7 @@ ROUTES = (
     "stale -> REVIEW",
     "expired -> REVIEW",
     "misattributed -> REVIEW",
+    "quoted and confidence >= 0.4 and confidence < 0.6 -> REVIEW",
     "unchecked > 0.2 and faithfulness >= 0.65 and confidence >= 0.5 -> CAVEAT",
     "faithfulness >= 0.85 and facts >= 0.80 and confidence >= 0.8 -> SERVE",
     "faithfulness >= 0.5 and confidence >= 0.5 -> CAVEAT",

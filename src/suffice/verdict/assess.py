@@ -13,6 +13,8 @@ from suffice.types import Claim, Code, Draft, Evidence, Finding, Grade, Support
 GRADES = ((0.85, Grade.SUPPORTED), (0.65, Grade.PARTIAL), (0.40, Grade.WEAK))
 UNVERIFIED = "unverified"
 """Flag: the draft has citations, but the citations check is disabled."""
+QUOTED = "quoted"
+"""Flag: the draft consists of quotations, so its confidence is the probability that they answer."""
 
 
 _ALWAYS_FLAGGED = (Code.FAILED, Code.BESIDE, Code.UNANSWERED, Code.FAR)
@@ -63,7 +65,7 @@ def assess(
         facts=_share(facts, Support.BACKED),
         unchecked=_share(supports, Support.UNCHECKED),
         share_read=share_read(draft, findings, sum(len(one.text) for one in outside)),
-        flags=frozenset(_flags(findings, supports)),
+        flags=frozenset(_flags(draft, findings, supports)),
         unread=tuple(one.words for one in outside),
     )
 
@@ -98,8 +100,10 @@ def _facts(standing: Support, findings: Iterable[Finding]) -> list[Support]:
     return judged
 
 
-def _flags(findings: Sequence[Finding], supports: Sequence[Support]) -> Iterable[str]:
+def _flags(draft: Draft, findings: Sequence[Finding], supports: Sequence[Support]) -> Iterable[str]:
     against = (Support.CONTRADICTED, Support.UNBACKED)
+    if draft.answers is not None:
+        yield QUOTED
     yield from (f.code.value for f in findings if f.code and f.support in against)
     yield from (f.code.value for f in findings if f.code in _ALWAYS_FLAGGED)
     if any(f.check == "citations" and f.code is Code.OFF and f.claim.cites for f in findings):

@@ -34,8 +34,8 @@ weakest by at most `_ABOVE`, so that a quotation cannot outweigh an invented sen
 weakest claim alone."""
 _AMONG = 0.5
 """Log-odds added for each factor of e by which the claims outnumber the two weakest: of many
-supported claims, two look weak by chance. On RAGTruth, the calibration error is .17 with it and .25
-without for answers to questions, .08 and .09 for summaries, .12 and .22 for descriptions of data."""
+supported claims, two look weak by chance. On RAGTruth, the calibration error is .17 with it and
+.25 without for answers to questions, .08 and .09 for summaries, .12 and .22 for data to text."""
 
 
 def confidence(gate: GateDecision, draft: Draft, findings: Sequence[Finding]) -> float | None:

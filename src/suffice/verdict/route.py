@@ -14,10 +14,11 @@ from dataclasses import dataclass
 
 from suffice.errors import SettingsError
 from suffice.types import Action, Code
-from suffice.verdict.assess import UNVERIFIED, Assessment
+from suffice.verdict.assess import QUOTED, UNVERIFIED, Assessment
 
 _NUMBERS = ("confidence", "faithfulness", "facts", "unchecked")
-_FLAGS = (*(code.value for code in Code), "contradicted", "mismatch", "conflict", UNVERIFIED)
+_CODES = tuple(code.value for code in Code)
+_FLAGS = (*_CODES, "contradicted", "mismatch", "conflict", UNVERIFIED, QUOTED)
 _COMPARE: dict[str, Callable[[float, float], bool]] = {
     ">=": operator.ge, ">": operator.gt, "<=": operator.le, "<": operator.lt,
 }  # fmt: skip

@@ -19,6 +19,7 @@ from suffice.types import (
     Support,
     Verdict,
 )
+from suffice.verdict.assess import QUOTED as ALL_QUOTED
 from suffice.verdict.assess import UNVERIFIED, Assessment
 
 DISAGREE = "The documents contradict each other; both sides are quoted and neither was preferred."
@@ -96,7 +97,7 @@ def reason_for(
     if (
         action is Action.WITHHOLD
         and not weak
-        and found.flags <= {Code.FAR.value}
+        and found.flags <= {Code.FAR.value, ALL_QUOTED}
         and found.confidence
     ):
         return f"{UNLIKELY}: {_lower(unsure(found))}."

@@ -60,13 +60,10 @@ def found(verifier: Verifier, question: str, *passages: str | Passage) -> tuple[
             "Travel expenses are approved by the line manager.",
             "Travel expenses are approved by the finance team.",
         ),
-        pytest.param(
+        (
             "Is remote work allowed?",
             "Remote work is allowed on Fridays.",
             "Remote work is not allowed on Fridays.",
-            marks=pytest.mark.xfail(
-                strict=True, reason="the weights that ship misread the bare answer 'not allowed'"
-            ),
         ),
     ],
 )
