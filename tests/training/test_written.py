@@ -383,7 +383,7 @@ def well_formed(spans: Sequence[Any]) -> bool:
 
 
 def test_the_annotations_are_well_formed(written_here: list[Case]) -> None:
-    assert len(written_here) == len(ids(written_here)) == 4161
+    assert len(written_here) == len(ids(written_here)) == 4732
     for case in written_here:
         assert case.keys() - {"long"} == {"id", "qa", "near", "c"}, case["id"]
         for qa in case["qa"]:
