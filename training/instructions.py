@@ -1,17 +1,15 @@
 """Train the detector of instructions in documents, for `suffice.text.instructions`.
 
-    python training/instructions.py ROWS.jsonl … [--held SET …] [--false-alarms .003]
+    python training/instructions.py ROWS.jsonl … --ordinary PASSAGES.jsonl [--held SET …]
 
 A row is {"set", "text", "instructs": true or false, "weight"?}. Rows of the sets named by `--held`
-and a tenth of the ordinary texts are not trained on: the threshold is chosen on those ordinary
-texts, and the share flagged in each held set is printed. Needs no GPU.
+are not trained on, and the share flagged in each is printed. The threshold is chosen on ordinary
+passages of documents that are not trained on. Needs no GPU.
 """
 
 from __future__ import annotations
 
 import argparse
-import hashlib
-import json
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +17,7 @@ import numpy as np
 import scipy.sparse as sparse
 from sklearn.linear_model import LogisticRegression
 
+from rows import read_lines
 from suffice.text.instruction_model import BUCKETS, FILE, buckets, windows
 from suffice.text.instructions import folded
 
@@ -33,17 +32,17 @@ _ORDERS = 4.0
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("rows", type=Path, nargs="+")
+    parser.add_argument("--ordinary", type=Path, required=True)
     parser.add_argument("--held", nargs="*", default=[])
-    parser.add_argument("--false-alarms", type=float, default=0.003)
+    parser.add_argument("--false-alarms", type=float, default=0.01)
     parser.add_argument("--penalty", type=float, default=30.0)
     asked = parser.parse_args()
-    rows = [json.loads(line) for path in asked.rows for line in path.open(encoding="utf-8")]
-    kept = [row for row in rows if row["set"] not in asked.held and not _spared(row)]
-    spared = [row for row in rows if row["set"] not in asked.held and _spared(row)]
+    rows = [row for path in asked.rows for row in read_lines(path)]
+    kept = [row for row in rows if row["set"] not in asked.held]
     weights, bias = trained(kept, asked.penalty)
-    ordinary = [scored(row["text"], weights, bias) for row in spared]
+    ordinary = [scored(row["text"], weights, bias) for row in read_lines(asked.ordinary)]
     threshold = float(np.quantile(ordinary, 1 - asked.false_alarms))
-    print(f"{len(kept)} texts trained on, {len(ordinary)} ordinary ones held; {threshold=:.2f}")
+    print(f"{len(kept)} texts trained on, {len(ordinary)} ordinary passages; {threshold=:.2f}")
     for name in asked.held:
         texts = [row["text"] for row in rows if row["set"] == name]
         found = [scored(text, weights, bias) >= threshold for text in texts]
@@ -51,13 +50,6 @@ def main() -> None:
     scale = np.abs(weights).max() / 127
     codes = np.round(weights / scale).astype(np.int8)
     np.savez_compressed(FILE, weights=codes, scale=scale, bias=bias, threshold=threshold)
-
-
-def _spared(row: Row) -> bool:
-    """Whether an ordinary text is held out, by its hash. Written ones are trained on: they are not
-    a sample of documents."""
-    digest = hashlib.sha256(row["text"].encode()).digest()
-    return not row["instructs"] and row["set"] != "written" and digest[0] < 26
 
 
 def trained(rows: list[Row], penalty: float) -> tuple[np.ndarray, float]:

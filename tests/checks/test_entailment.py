@@ -110,6 +110,8 @@ def test_a_claim_of_a_long_answer_is_likelier_to_be_right() -> None:
     long = judged(Entailment(EvenVerifier()), three)
     assert {one.support for one in long} == {Support.BACKED}
     assert long[0].score == pytest.approx(0.538, abs=1e-3)
+    repeated = judged(Entailment(EvenVerifier()), "Cats are cute. " * 5)
+    assert {one.score for one in repeated} == {0.3}
 
 
 def test_an_llm_judges_a_long_answer_as_a_short_one() -> None:

@@ -20,9 +20,9 @@ from suffice.types import Claim, Draft, Evidence, Fact, Finding, Hallucination, 
 _SURER = 0.2
 _MANY = 3
 _LIKELIER = 1.0
-"""Log-odds added to the support of each claim of an answer with at least `_MANY` claims. The
-verifier's probabilities assume that right and wrong claims are equally frequent, but most claims of
-a long answer are right: 92 % on RAGTruth."""
+"""Log-odds added to the support of each claim of an answer with at least `_MANY` different claims.
+The verifier's probabilities assume that right and wrong claims are equally frequent, but most
+claims of a long answer are right: 92 % on RAGTruth."""
 _SKIPPED = "already decided by another check"
 _REASONS = {
     Support.BACKED: "supported by the evidence",
@@ -166,8 +166,9 @@ class Entailment:
 
 
 def _among(claims: Sequence[Claim], scores: Sequence[SupportScore]) -> list[SupportScore]:
-    """The scores of claims, given how many claims the answer has. An LLM's judgement is final."""
-    if len(claims) < _MANY:
+    """The scores of claims, given how many different claims the answer has. An LLM's judgement is
+    final."""
+    if len({claim.text for claim in claims}) < _MANY:
         return list(scores)
     return [one if one.unchecked or one.tier == LLM else _likelier(one) for one in scores]
 
