@@ -21,6 +21,7 @@ def test_each_place_belongs_to_a_case_and_to_a_known_source() -> None:
     cases = {one["id"] for file in files for one in read_lines(file)}
     assert {place["source"] for place in places} == sources.keys()
     placed = {place["id"] for place in places}
+    assert len(placed) == len(places)
     assert placed == {name for name in cases if name.rpartition("-")[0] in sources}
 
 
