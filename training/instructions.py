@@ -40,6 +40,9 @@ def main() -> None:
     rows = [row for path in asked.rows for row in read_lines(path)]
     kept = [row for row in rows if row["set"] not in asked.held]
     weights, bias = trained(kept, asked.penalty)
+    scale = np.float32(np.abs(weights).max() / 127)
+    codes = np.round(weights / scale).astype(np.int8)
+    weights = codes * scale
     ordinary = [scored(row["text"], weights, bias) for row in read_lines(asked.ordinary)]
     threshold = float(np.quantile(ordinary, 1 - asked.false_alarms))
     print(f"{len(kept)} texts trained on, {len(ordinary)} ordinary passages; {threshold=:.2f}")
@@ -47,8 +50,6 @@ def main() -> None:
         texts = [row["text"] for row in rows if row["set"] == name]
         found = [scored(text, weights, bias) >= threshold for text in texts]
         print(f"{name}: {sum(found)} of {len(found)} flagged")
-    scale = np.abs(weights).max() / 127
-    codes = np.round(weights / scale).astype(np.int8)
     np.savez_compressed(FILE, weights=codes, scale=scale, bias=bias, threshold=threshold)
 
 

@@ -94,31 +94,6 @@ def test_contradiction_is_told_apart_from_absence() -> None:
     assert (absent.support, absent.kind) == (Support.UNBACKED, Hallucination.FACTUALITY)
 
 
-@dataclass(frozen=True)
-class EvenVerifier(WordVerifier):
-    """Scores every claim alike."""
-
-    def _score(self, pair: Pair) -> SupportScore:
-        return SupportScore(0.3, 0.6, 0.1, 0, tier=self.tier)
-
-
-def test_a_claim_of_a_long_answer_is_likelier_to_be_right() -> None:
-    two, three = "Cats are cute. Dogs bark.", "Cats are cute. Dogs bark. Cows moo."
-    short = judged(Entailment(EvenVerifier()), two)
-    assert {one.support for one in short} == {Support.CONTRADICTED}
-    assert {one.score for one in short} == {0.3}
-    long = judged(Entailment(EvenVerifier()), three)
-    assert {one.support for one in long} == {Support.BACKED}
-    assert long[0].score == pytest.approx(0.538, abs=1e-3)
-    repeated = judged(Entailment(EvenVerifier()), "Cats are cute. " * 5)
-    assert {one.score for one in repeated} == {0.3}
-
-
-def test_an_llm_judges_a_long_answer_as_a_short_one() -> None:
-    found = judged(Entailment(EvenVerifier(tier="llm")), "Cats are cute. Dogs bark. Cows moo.")
-    assert {(one.support, one.score) for one in found} == {(Support.CONTRADICTED, 0.3)}
-
-
 def test_a_claim_is_held_to_what_it_cites() -> None:
     verifier = WordVerifier()
     finding = judged(Entailment(verifier), "It is paid. [1]")[0]

@@ -114,6 +114,17 @@ def test_a_person_decides_on_quotations_that_may_not_answer() -> None:
     assert decided(0.55).action is Action.CAVEAT
 
 
+def test_the_same_two_weak_claims_count_less_among_many() -> None:
+    def together(count: int) -> float:
+        claims = tuple(Claim(str(n), n, n + 1) for n in range(count))
+        draft = Draft("0123456789"[:count], claims)
+        found = [said(claim, 0.6 if claim.start < 2 else 0.9) for claim in claims]
+        return confidence(OPEN_FULLY, draft, found) or 0.0
+
+    assert together(2) == pytest.approx(0.6)
+    assert together(2) < together(4) < together(8) < 0.8
+
+
 def test_a_caveat_that_rests_on_the_number_alone_tells_it() -> None:
     assert decided(0.7).reason == "The estimated probability that the answer is correct is 0.70."
 

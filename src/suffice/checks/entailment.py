@@ -9,8 +9,7 @@ from suffice.checks.aligned import Sentences, roots
 from suffice.checks.claim_text import alone, cited_passages, with_metadata
 from suffice.checks.closely import read_closely
 from suffice.deadline import watched
-from suffice.models.odds import chance_of, log_odds
-from suffice.models.verifier import LLM, Pair, SupportScore, Verifier
+from suffice.models.verifier import Pair, SupportScore, Verifier
 from suffice.settings import EntailmentSettings
 from suffice.switch import rule
 from suffice.text.facts import facts
@@ -18,11 +17,6 @@ from suffice.types import Claim, Draft, Evidence, Fact, Finding, Hallucination, 
 
 # Another passage replaces the cited passage only if its score is at least this much higher.
 _SURER = 0.2
-_MANY = 3
-_LIKELIER = 1.0
-"""Log-odds added to the support of each claim of an answer with at least `_MANY` different claims.
-The verifier's probabilities assume that right and wrong claims are equally frequent, but most
-claims of a long answer are right: 93 % on RAGTruth."""
 _SKIPPED = "already decided by another check"
 _REASONS = {
     Support.BACKED: "supported by the evidence",
@@ -94,8 +88,7 @@ class Entailment:
             for one in read
             for wording in (one.text, *one.facts)
         ]
-        found_scores = self.verifier.support(pairs) if pairs else []
-        scores = iter(_among(draft.claims, found_scores))
+        scores = iter(self.verifier.support(pairs) if pairs else ())
         if not read:
             return {}
         sentences = Sentences.of(evidence.passages)
@@ -116,20 +109,17 @@ class Entailment:
         more: dict[Claim, Finding] = {}
         for one, second in zip(read, seconds, strict=True):
             first = found[one.claim]
-            if second is None:
+            if second is None or second.score.supported <= (first.score or 0.0):
                 continue
-            (score,) = _among(draft.claims, [second.score])
-            if score.supported <= (first.score or 0.0):
-                continue
-            support = self._support(score)
+            support = self._support(second.score)
             backed = support is Support.BACKED
             more[one.claim] = replace(
                 first,
                 support=support,
-                score=score.supported,
+                score=second.score.supported,
                 passage_id=second.passage.id if backed else None,
                 span=second.span if backed else None,
-                reason=_reason(support, score),
+                reason=_reason(support, second.score),
                 kind=_KINDS.get(support),
             )
         return more
@@ -163,25 +153,6 @@ class Entailment:
             return Support.BACKED
         against = score.contradicted >= self.settings.contradicted
         return Support.CONTRADICTED if against else Support.UNBACKED
-
-
-def _among(claims: Sequence[Claim], scores: Sequence[SupportScore]) -> list[SupportScore]:
-    """The scores of claims, given how many different claims the answer has. An LLM's judgement is
-    final."""
-    if len({claim.text for claim in claims}) < _MANY:
-        return list(scores)
-    return [one if one.unchecked or one.tier == LLM else _likelier(one) for one in scores]
-
-
-def _likelier(score: SupportScore) -> SupportScore:
-    supported = chance_of(log_odds(score.supported) + _LIKELIER)
-    rest = (1 - supported) / (1 - score.supported) if score.supported < 1 else 0.0
-    return replace(
-        score,
-        supported=supported,
-        contradicted=score.contradicted * rest,
-        not_mentioned=score.not_mentioned * rest,
-    )
 
 
 def _reason(support: Support, score: SupportScore) -> str:
