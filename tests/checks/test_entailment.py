@@ -19,6 +19,7 @@ from suffice.models.embedder import Embedder
 from suffice.models.verifier import Pair, SufficiencyScore, SupportScore, Thresholds, Verifier
 from suffice.settings import ChecksSettings, EmbedderSettings, EntailmentSettings, VerifierSettings
 from suffice.types import Code, Evidence, Finding, Hallucination, Passage, Retrieved, Support
+from suffice.verdict.rescue import trimmed
 from tests.checks.drafts import draft, evidence
 
 LEAVE = Passage("leave", "Employees get 20 weeks of parental leave. It is fully paid.", "leave.md")
@@ -92,6 +93,68 @@ def test_contradiction_is_told_apart_from_absence() -> None:
     never, absent = judged(Entailment(WordVerifier()), "It is never paid. [1] Cats are cute. [1]")
     assert (never.support, never.kind) == (Support.CONTRADICTED, Hallucination.FAITHFULNESS)
     assert (absent.support, absent.kind) == (Support.UNBACKED, Hallucination.FACTUALITY)
+
+
+@dataclass(frozen=True)
+class EvenVerifier(WordVerifier):
+    """Scores every claim alike, also each by the statement nearest to it."""
+
+    score: SupportScore = field(default_factory=lambda: SupportScore(0.3, 0.4, 0.3, 0, tier="fast"))
+
+    def _score(self, pair: Pair) -> SupportScore:
+        return self.score
+
+    def sentences(self, text: str, sentences: Sequence[str]) -> list[float]:
+        return [0.5] * len(sentences)
+
+
+LONG = "Cats are cute. Dogs bark. Cows moo."
+
+
+def test_a_claim_of_a_long_answer_is_likelier_to_be_right() -> None:
+    short = judged(Entailment(EvenVerifier()), "Cats are cute. Dogs bark.")
+    assert {one.support for one in short} == {Support.UNBACKED}
+    assert short[0].score == pytest.approx(0.3)
+    long = judged(Entailment(EvenVerifier()), LONG)
+    assert {one.support for one in long} == {Support.BACKED}
+    assert long[0].score == pytest.approx(0.538, abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["Cats are cute. " * 5, "Cats are cute [1]. Cats are cute [2]. Cats are cute! cats are cute."],
+)
+def test_the_same_claim_again_makes_no_long_answer(text: str) -> None:
+    scores = [one.score for one in judged(Entailment(EvenVerifier()), text)]
+    assert scores == pytest.approx([0.3] * len(scores))
+
+
+@pytest.mark.parametrize(
+    "score", [SupportScore(0.3, 0.6, 0.1, tier="fast"), SupportScore(0.3, 0.4, 0.3, tier="strong")]
+)
+def test_neither_a_contradiction_nor_another_tier_gains(score: SupportScore) -> None:
+    scores = [one.score for one in judged(Entailment(EvenVerifier(score=score)), LONG)]
+    assert scores == pytest.approx([0.3] * 3)
+
+
+def test_the_second_reading_of_a_long_answer_gains_too() -> None:
+    (first, *_) = judged(
+        Entailment(EvenVerifier(score=SupportScore(0.2, 0.4, 0.4, tier="fast"))), LONG
+    )
+    assert first.score == pytest.approx(0.405, abs=1e-3)
+
+
+def test_a_trimmed_answer_keeps_what_it_was_trimmed_to() -> None:
+    whole = read_draft(LONG, EVIDENCE.passages)
+    check = Entailment(EvenVerifier())
+    found = [
+        replace(one, support=Support.UNBACKED) if "moo" in one.claim.text else one
+        for one in run_checks([check], whole, EVIDENCE)
+    ]
+    cut = trimmed(whole, found)
+    assert cut is not None
+    assert [one.text for one in cut.claims] == ["Cats are cute.", "Dogs bark."]
+    assert {one.support for one in run_checks([check], cut, EVIDENCE)} == {Support.BACKED}
 
 
 def test_a_claim_is_held_to_what_it_cites() -> None:

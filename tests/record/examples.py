@@ -63,6 +63,7 @@ DRAFT = Draft(
     9,
     0.8,
     ("who pays",),
+    3,
 )
 FINDING = Finding(
     CLAIM, "literals", Support.CONTRADICTED, 0.1, LEAVE.id, (15, 30), "it differs", Code.CHANGED,

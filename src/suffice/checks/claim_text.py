@@ -11,6 +11,7 @@ from suffice.text.lookalikes import unmasked
 from suffice.text.marks import bare
 from suffice.types import Draft, Evidence, Passage
 
+_WORD = re.compile(r"\w+")
 _ONLY_YES_OR_NO = re.compile(r"(?:yes|no)\W*", re.IGNORECASE)
 
 
@@ -35,6 +36,13 @@ def alone(draft: Draft) -> list[str]:
         f"{one} {after}" if _ONLY_YES_OR_NO.fullmatch(one) and after else one
         for one, after in zip_longest(texts, texts[1:], fillvalue="")
     ]
+
+
+def different(draft: Draft) -> int:
+    """The number of different claims, also counting those that were trimmed. Citations, case and
+    punctuation make no difference."""
+    words = {" ".join(_WORD.findall(bare(claim.text).casefold())) for claim in draft.claims}
+    return max(len(words), draft.claimed)
 
 
 def numbered(draft: Draft, evidence: Evidence) -> dict[int, Passage]:

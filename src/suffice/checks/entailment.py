@@ -6,9 +6,10 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 
 from suffice.checks.aligned import Sentences, roots
-from suffice.checks.claim_text import alone, cited_passages, with_metadata
+from suffice.checks.claim_text import alone, cited_passages, different, with_metadata
 from suffice.checks.closely import read_closely
 from suffice.deadline import watched
+from suffice.models.odds import chance_of, log_odds
 from suffice.models.verifier import Pair, SupportScore, Verifier
 from suffice.settings import EntailmentSettings
 from suffice.switch import rule
@@ -17,6 +18,13 @@ from suffice.types import Claim, Draft, Evidence, Fact, Finding, Hallucination, 
 
 # Another passage replaces the cited passage only if its score is at least this much higher.
 _SURER = 0.2
+_FAST = "fast"
+_MANY = 3
+_LIKELIER = 1.0
+"""Log-odds added to the support of each claim of an answer with at least `_MANY` different claims,
+unless the evidence seems to contradict it. The fast tier is calibrated on as many right claims as
+wrong ones, but most claims of a long answer are right (93 % in the answers and summaries of
+RAGTruth)."""
 _SKIPPED = "already decided by another check"
 _REASONS = {
     Support.BACKED: "supported by the evidence",
@@ -88,7 +96,7 @@ class Entailment:
             for one in read
             for wording in (one.text, *one.facts)
         ]
-        scores = iter(self.verifier.support(pairs) if pairs else ())
+        scores = iter(self._scores(pairs, draft))
         if not read:
             return {}
         sentences = Sentences.of(evidence.passages)
@@ -106,23 +114,47 @@ class Entailment:
         higher."""
         pairs = [Pair(one.text, (), question, draft.text) for one in read]
         seconds = read_closely(self.verifier, pairs, [one.passages for one in read])
+        again = [(one, second) for one, second in zip(read, seconds, strict=True) if second]
+        scores = self._with_prior([second.score for _, second in again], draft)
         more: dict[Claim, Finding] = {}
-        for one, second in zip(read, seconds, strict=True):
+        for (one, second), score in zip(again, scores, strict=True):
             first = found[one.claim]
-            if second is None or second.score.supported <= (first.score or 0.0):
+            if score.supported <= (first.score or 0.0):
                 continue
-            support = self._support(second.score)
+            support = self._support(score)
             backed = support is Support.BACKED
             more[one.claim] = replace(
                 first,
                 support=support,
-                score=second.score.supported,
+                score=score.supported,
                 passage_id=second.passage.id if backed else None,
                 span=second.span if backed else None,
-                reason=_reason(support, second.score),
+                reason=_reason(support, score),
                 kind=_KINDS.get(support),
             )
         return more
+
+    def _scores(self, pairs: Sequence[Pair], draft: Draft) -> list[SupportScore]:
+        scores = self.verifier.support(pairs) if pairs else []
+        return self._with_prior(scores, draft)
+
+    def _with_prior(self, scores: Sequence[SupportScore], draft: Draft) -> list[SupportScore]:
+        """The scores, raised if the answer has many claims. Other tiers are calibrated
+        otherwise."""
+        many = different(draft) >= _MANY
+        return [self._raised(score) if many and score.tier == _FAST else score for score in scores]
+
+    def _raised(self, score: SupportScore) -> SupportScore:
+        if score.unchecked or score.contradicted >= self.settings.contradicted:
+            return score
+        supported = max(score.supported, chance_of(log_odds(score.supported) + _LIKELIER))
+        rest = (1 - supported) / (1 - score.supported) if score.supported < 1 else 1.0
+        return replace(
+            score,
+            supported=supported,
+            contradicted=score.contradicted * rest,
+            not_mentioned=score.not_mentioned * rest,
+        )
 
     def _finding(self, reading: _Reading, score: SupportScore, sentences: Sentences) -> Finding:
         support = self._support(score)

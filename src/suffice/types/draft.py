@@ -45,3 +45,5 @@ class Draft:
     """The probability that the quotations answer the question; `None`: not judged."""
     unanswered: tuple[str, ...] = ()
     """The parts of a multi-part question that the drafter could not answer."""
+    claimed: int = 0
+    """The number of different claims before the draft was trimmed; 0 if it was not trimmed."""

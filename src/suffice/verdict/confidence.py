@@ -3,8 +3,7 @@
 For generated text, the first factor is the gate's probability. For quotations it is more precise: a
 blend of the probabilities that the passages answer and that the quotations answer by themselves,
 with weights fitted by training/confidence.py. The second factor is the mean log-odds of the two
-weakest claims, from probabilities calibrated by training/calibrate.py, corrected for how many
-claims they are the weakest of.
+weakest claims, as the entailment check scored them.
 """
 
 from __future__ import annotations
@@ -12,7 +11,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from functools import cache
-from math import log
 from pathlib import Path
 
 from suffice.gate.gate import COMPARE
@@ -32,10 +30,6 @@ _ABOVE = 1.5
 weakest by at most `_ABOVE`, so that a quotation cannot outweigh an invented sentence next to it. On
 76 drafts on real documents, the AUROC is .794 with these limits, .785 without, and .747 with the
 weakest claim alone."""
-_AMONG = 0.5
-"""Log-odds added for each factor of e by which the claims outnumber the two weakest: of many
-supported claims, two look weak by chance. On RAGTruth, the calibration error is .17 with it and
-.25 without for answers to questions, .08 and .09 for summaries, .12 and .22 for data to text."""
 
 
 def confidence(gate: GateDecision, draft: Draft, findings: Sequence[Finding]) -> float | None:
@@ -84,5 +78,4 @@ def _together(supported: Sequence[float]) -> float:
     if min(supported) == 1.0:
         return 1.0
     weakest = sorted(min(log_odds(chance, SURE), _BACKED) for chance in supported)[:_WEAKEST]
-    among = _AMONG * log(len(supported) / len(weakest))
-    return chance_of(min(sum(weakest) / len(weakest), weakest[0] + _ABOVE) + among)
+    return chance_of(min(sum(weakest) / len(weakest), weakest[0] + _ABOVE))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from suffice.checks.claim_text import different
 from suffice.draft.reading import read_draft
 from suffice.text.marks import citations
 from suffice.types import Action, Claim, Code, Draft, Evidence, Finding, Rescue, Support, Verdict
@@ -27,7 +28,14 @@ def trimmed(draft: Draft, findings: Sequence[Finding]) -> Draft | None:
         claims.append(Claim(own, start, start + len(own), claim.cites))
     named = {n for claim in claims for n in claim.cites}
     cited = tuple(citation for citation in draft.citations if citation.n in named)
-    return replace(draft, text=text, claims=tuple(claims), citations=cited, cut=False)
+    return replace(
+        draft,
+        text=text,
+        claims=tuple(claims),
+        citations=cited,
+        cut=False,
+        claimed=different(draft),
+    )
 
 
 def reattributed(draft: Draft, findings: Sequence[Finding], evidence: Evidence) -> Draft | None:
