@@ -146,6 +146,7 @@ def test_how_proxies_are_compared() -> None:
     assert compared(found, "whole") == {"added_ms": 2, "per_s": 300}
 
 
+@pytest.mark.timing
 def test_it_runs_from_end_to_end() -> None:
     parts = ("checked", "overload")
     figures = bench_gateway(Plan(seconds=0.3, overload=0.6, clients=2, bare=1, parts=parts))

@@ -14,6 +14,7 @@ from suffice.record.log import Log
 from suffice.review.decisions import Decisions, Wanted
 
 
+@pytest.mark.timing
 def test_it_measures_the_log_and_checks_beside_people() -> None:
     figures = bench_site(Plan(200, people=2, looks=0.05, seconds=1, rounds=1, clients=1))
     assert figures["wanted"] == WANTED
