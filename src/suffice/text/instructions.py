@@ -18,6 +18,8 @@ from suffice.text.instruction_model import model, windows
 from suffice.text.instruction_ways import WAYS
 from suffice.text.lookalikes import LOOKALIKES
 
+STATEMENT = "This text tells the machine that reads it what to say or do."
+"""What the verifier is asked about a passage. It is trained with exactly these words."""
 _PLAIN = {**LOOKALIKES, ord("’"): ord("'")}
 _STOP = re.compile(r"[.!?](?=\s|$)|\n")
 _BASE64 = re.compile(r"[A-Za-z0-9+/]{24,}={0,2}")
