@@ -6,8 +6,8 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+from suffice.evidence.planted import planted
 from suffice.switch import rule
-from suffice.text.instructions import instructs
 from suffice.types import Evidence, Passage
 
 _LETTER = re.compile(r"\S")
@@ -26,7 +26,7 @@ def sanitized(evidence: Evidence) -> Evidence:
 def instructs_in(passage: Passage) -> str | None:
     """The instruction in a passage, if any."""
     above = (passage.title, *passage.heading, passage.summary)
-    return next(filter(None, map(instructs, (passage.text, *above))), None)
+    return next(filter(None, map(planted, (passage.text, *above))), None)
 
 
 def _cleared(passage: Passage) -> Passage:

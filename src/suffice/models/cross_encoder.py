@@ -85,7 +85,7 @@ class CrossEncoder:
         reads = [Read(ids, [token for n in group for token in parts[n]]) for group in groups]
         found = [0.0] * len(sentences)
         for group, marks in zip(groups, self.encoder.judge(reads, "sufficiency")[1], strict=True):
-            odds = _means(marks, [len(parts[n]) for n in group])
+            odds = means(marks, [len(parts[n]) for n in group])
             for n, value in zip(group, odds, strict=True):
                 found[n] = 1 / (1 + math.exp(-value)) if parts[n] else 0.0
         return found
@@ -175,15 +175,15 @@ class CrossEncoder:
 
 def _quoted(portion: Portion, marks: Floats) -> tuple[int, str]:
     """The sentence with the highest token scores, and the passage it belongs to."""
-    odds = _means(marks, portion.sizes)
+    odds = means(marks, portion.sizes)
     if not odds:
         return portion.passage, ""
     best = max(range(len(odds)), key=odds.__getitem__)
     return portion.owners[best], portion.texts[best].strip()
 
 
-def _means(marks: Floats, sizes: Sequence[int]) -> list[float]:
-    """The mean of each run of tokens."""
+def means(marks: Floats, sizes: Sequence[int]) -> list[float]:
+    """The mean of each run of tokens; -inf for a run without any."""
     ends = np.cumsum(sizes)
     runs = np.split(marks[: ends[-1] if len(ends) else 0], ends[:-1])
     return [float(run.mean()) if run.size else -math.inf for run in runs] if len(ends) else []

@@ -3,6 +3,7 @@ close words and for each triple, hashed into buckets. `training/instructions.py`
 
 from __future__ import annotations
 
+import math
 import re
 import zlib
 from collections.abc import Iterator
@@ -42,6 +43,12 @@ def model() -> Model:
     with np.load(FILE) as read:
         weights = read["weights"].astype(np.float32) * read["scale"]
         return Model(weights, float(read["bias"]), float(read["threshold"]))
+
+
+def suspicion(plain: str) -> float:
+    """The score of the sentence that looks most like an instruction. `plain` is in lower case."""
+    judge = model()
+    return max((judge.score(words) for _, words in windows(plain)), default=-math.inf)
 
 
 def windows(plain: str) -> Iterator[tuple[int, tuple[str, ...]]]:

@@ -35,11 +35,20 @@ def instructs(text: str) -> str | None:
     """
     plain, places = folded(text)
     start = min((*_matched(plain), *_scored(plain)), default=None)
-    if start is None:
-        return _encoded(text)
-    stop = _STOP.search(text, places[start])
-    end = min(stop.end() if stop else len(text), places[start] + _LONGEST)
-    return text[places[start] : end].strip()
+    return _encoded(text) if start is None else _sentence(text, places[start])
+
+
+def matched(text: str) -> str | None:
+    """The first instruction that a pattern matches, or that Base64 hides."""
+    plain, places = folded(text)
+    start = min(_matched(plain), default=None)
+    return _encoded(text) if start is None else _sentence(text, places[start])
+
+
+def _sentence(text: str, start: int) -> str:
+    stop = _STOP.search(text, start)
+    end = min(stop.end() if stop else len(text), start + _LONGEST)
+    return text[start:end].strip()
 
 
 def _encoded(text: str) -> str | None:
@@ -60,7 +69,7 @@ def _matched(plain: str) -> Iterator[int]:
 
 
 @rule("instruction model", lambda plain: ())
-@lru_cache(maxsize=4096)  # gate, drafter and checks read the same passages
+@lru_cache(maxsize=4096)
 def _scored(plain: str) -> tuple[int, ...]:
     judge = model()
     return tuple(start for start, words in windows(plain) if judge.score(words) >= judge.threshold)
