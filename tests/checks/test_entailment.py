@@ -129,12 +129,24 @@ def test_the_same_claim_again_makes_no_long_answer(text: str) -> None:
     assert scores == pytest.approx([0.3] * len(scores))
 
 
-@pytest.mark.parametrize(
-    "score", [SupportScore(0.3, 0.6, 0.1, tier="fast"), SupportScore(0.3, 0.4, 0.3, tier="strong")]
-)
-def test_neither_a_contradiction_nor_another_tier_gains(score: SupportScore) -> None:
-    scores = [one.score for one in judged(Entailment(EvenVerifier(score=score)), LONG)]
+def test_another_tier_gains_nothing() -> None:
+    strong = EvenVerifier(score=SupportScore(0.3, 0.4, 0.3, tier="strong"))
+    scores = [one.score for one in judged(Entailment(strong), LONG)]
     assert scores == pytest.approx([0.3] * 3)
+
+
+@pytest.mark.parametrize(
+    ("score", "support"),
+    [
+        (SupportScore(0.05, 0.9, 0.05, tier="fast"), Support.CONTRADICTED),
+        (SupportScore(0.2, 0.55, 0.25, tier="fast"), Support.UNBACKED),
+    ],
+)
+def test_only_a_clear_contradiction_of_a_long_answer_stays_one(
+    score: SupportScore, support: Support
+) -> None:
+    found = judged(Entailment(EvenVerifier(score=score)), LONG)
+    assert {one.support for one in found} == {support}
 
 
 def test_the_second_reading_of_a_long_answer_gains_too() -> None:

@@ -21,10 +21,9 @@ _SURER = 0.2
 _FAST = "fast"
 _MANY = 3
 _LIKELIER = 1.0
-"""Log-odds added to the support of each claim of an answer with at least `_MANY` different claims,
-unless the evidence seems to contradict it. The fast tier is calibrated on as many right claims as
-wrong ones, but most claims of a long answer are right (93 % in the answers and summaries of
-RAGTruth)."""
+"""Log-odds added to the support of each claim of an answer with at least `_MANY` different claims.
+The fast tier is calibrated on as many right claims as wrong ones, but most claims of a long answer
+are right (93 % in the answers and summaries of RAGTruth)."""
 _SKIPPED = "already decided by another check"
 _REASONS = {
     Support.BACKED: "supported by the evidence",
@@ -145,7 +144,7 @@ class Entailment:
         return [self._raised(score) if many and score.tier == _FAST else score for score in scores]
 
     def _raised(self, score: SupportScore) -> SupportScore:
-        if score.unchecked or score.contradicted >= self.settings.contradicted:
+        if score.unchecked:
             return score
         supported = max(score.supported, chance_of(log_odds(score.supported) + _LIKELIER))
         rest = (1 - supported) / (1 - score.supported) if score.supported < 1 else 1.0
