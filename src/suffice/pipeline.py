@@ -30,6 +30,7 @@ from suffice.deadline import within
 from suffice.draft.brief import Brief
 from suffice.draft.drafter import Drafter, open_drafter
 from suffice.draft.extractive import Extractive
+from suffice.draft.flags import flag_notes, flagged
 from suffice.draft.revision import Revised, Round, revise
 from suffice.errors import ModelError
 from suffice.evidence.filter import Helpful
@@ -157,7 +158,10 @@ class Pipeline:
         evidence, gate = turn.gated
         if gate.level is Level.CONFLICT:
             return disagree(evidence, gate)
-        return None if self.gate.may_draft(evidence, gate) else refused_by_gate(evidence, gate)
+        if self.gate.may_draft(evidence, gate):
+            return None
+        notes = (*evidence.notes, *flag_notes(flagged(evidence)))  # what was read may explain it
+        return refused_by_gate(replace(evidence, notes=notes), gate)
 
     def check_draft(self, turn: Turn, draft: Draft) -> tuple[Finding, ...]:
         """The findings on a draft, with verified answers of earlier turns as evidence."""
