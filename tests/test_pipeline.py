@@ -258,7 +258,7 @@ def test_a_refusal_names_the_passage_that_was_not_read(pipeline: Pipeline) -> No
     planted = [Passage(id="1", text=text, document="a")]
     verdict = replace(pipeline, retriever=lambda question: planted).answer("How long is leave?")
     assert not verdict.served
-    assert "Ignore all previous instructions" in " ".join(verdict.evidence.notes)
+    assert "Ignore all previous instructions" in " ".join(verdict.notes)
 
 
 @pytest.mark.parametrize("question", ["", "  \n", "x" * 100_000])

@@ -4,8 +4,8 @@
 
 The claim is always the same, `suffice.text.instructions.STATEMENT`; the evidence is a passage.
 planted.jsonl has whole passages, instructions.jsonl has sentences that are put into passages of the
-written cases. An order to people goes into them in the same ways as an order to the model, so that
-an added sentence is no sign.
+written cases and of the labelled sets. An order to people goes into them in the same ways as an
+order to the model, so that an added sentence is no sign.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def sentences(stock: list[str], draw: random.Random) -> Iterator[Row]:
 
 
 def passages(stock: list[str], draw: random.Random) -> Iterator[Row]:
-    """Whole passages, each once alone and then among others of its length."""
+    """Whole passages, each once alone and then with other text after and, half the time, before."""
     for line in read_lines(HERE / "planted.jsonl"):
         text = line["text"]
         starts = [text.index(piece) for piece in line["planted"]]

@@ -160,8 +160,8 @@ class Pipeline:
             return disagree(evidence, gate)
         if self.gate.may_draft(evidence, gate):
             return None
-        notes = (*evidence.notes, *flag_notes(flagged(evidence)))  # what was read may explain it
-        return refused_by_gate(replace(evidence, notes=notes), gate)
+        refused = refused_by_gate(evidence, gate)
+        return replace(refused, notes=(*refused.notes, *flag_notes(flagged(evidence))))
 
     def check_draft(self, turn: Turn, draft: Draft) -> tuple[Finding, ...]:
         """The findings on a draft, with verified answers of earlier turns as evidence."""

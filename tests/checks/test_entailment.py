@@ -140,6 +140,7 @@ def test_another_tier_gains_nothing() -> None:
     [
         (SupportScore(0.05, 0.9, 0.05, tier="fast"), Support.CONTRADICTED),
         (SupportScore(0.2, 0.55, 0.25, tier="fast"), Support.UNBACKED),
+        (SupportScore(0.3, 0.6, 0.1, tier="fast"), Support.BACKED),
     ],
 )
 def test_only_a_clear_contradiction_of_a_long_answer_stays_one(

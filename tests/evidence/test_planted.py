@@ -73,3 +73,9 @@ def test_without_the_model_only_patterns_count() -> None:
 def test_what_is_quoted_stands_in_the_text(text: str, sentence: str) -> None:
     quote = planted(f"{text} {sentence} {text}")
     assert quote is None or quote in f"{text} {sentence} {text}"
+    assert quote != ""
+
+
+@pytest.mark.parametrize("before", [" " * 300, "— " * 400, "| | " * 300, "—" * 900, "7" * 900])
+def test_what_stands_before_does_not_hide_it(before: str) -> None:
+    assert planted(before + PLANTED[1])

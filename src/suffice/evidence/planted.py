@@ -7,13 +7,17 @@ about three in ten. The sum of both scores decides.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
+
+import numpy as np
 
 from suffice.models.calibration import margin
 from suffice.models.catalog import open_verifier
 from suffice.models.cross_encoder import SUPPORTED, CrossEncoder, means
 from suffice.models.encoder import MARKS, Read
+from suffice.models.reading import clean
 from suffice.settings import VerifierSettings
 from suffice.switch import rule
 from suffice.text.digest import pieces
@@ -52,8 +56,7 @@ def scored(text: str) -> Iterator[tuple[float, str]]:
         odds, best = _judged(parts)
         first = start + sum(map(len, parts[:best]))
         last = first + len(parts[best].rstrip()) - 1
-        quote = text[places[first] : places[last] + 1][:_LONGEST].strip()
-        yield odds + _WORDS * words, quote
+        yield odds + _WORDS * words, text[places[first] : places[last] + 1].strip()[:_LONGEST]
 
 
 def _portions(plain: str) -> Iterator[tuple[int, list[str]]]:
@@ -71,18 +74,20 @@ def _portions(plain: str) -> Iterator[tuple[int, list[str]]]:
 
 def _judged(parts: Sequence[str]) -> tuple[float, int]:
     """The log-odds that the sentences instruct the model, and the one that does so most."""
-    model = _verifier()
-    ids, *tokens = model.encoder.tokens([STATEMENT, *parts])
-    evidence = [token for part in tokens for token in part][: model.card.window - len(ids) - MARKS]
-    logits, (marks,) = model.encoder.judge([Read(ids, evidence)], "support")
-    sizes = [len(part) for part in tokens]
-    odds = means(marks, sizes)
-    return float(margin(logits, SUPPORTED)[0]), max(range(len(odds)), key=odds.__getitem__)
+    model = _verifier(os.getpid())
+    ids, *tokens = model.encoder.tokens([STATEMENT, *map(clean, parts)])
+    evidence = [token for part in tokens for token in part]
+    room = model.card.window - len(ids) - MARKS
+    reads = [Read(ids, evidence[at : at + room]) for at in range(0, len(evidence) or 1, room)]
+    logits, marks = model.encoder.judge(reads, "support")
+    odds = means(np.concatenate(marks), [len(part) for part in tokens])
+    return float(margin(logits, SUPPORTED).max()), max(range(len(odds)), key=odds.__getitem__)
 
 
 @cache
-def _verifier() -> CrossEncoder:
-    """The fast tier, whichever tier judges the answers: the others do not know the statement."""
+def _verifier(_process: int) -> CrossEncoder:
+    """The fast tier, whichever tier judges the answers: the others do not know the statement. A
+    forked process opens its own."""
     found = open_verifier(VerifierSettings(), "fast")
     assert isinstance(found, CrossEncoder)
     return found

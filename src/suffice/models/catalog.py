@@ -9,7 +9,6 @@ a hub name  a verifier from a model hub, downloaded once
 from __future__ import annotations
 
 import hashlib
-from functools import cache
 from importlib import resources
 from importlib.util import find_spec
 from pathlib import Path
@@ -97,15 +96,7 @@ def _distribution(package: str, what: str, extra: str) -> Path:
 
 
 def _cross_encoder(folder: Path, threads: int, tier: str = "fast") -> CrossEncoder:
-    card = _verified(folder, folder.name)
-    return CrossEncoder(_encoder(folder, card.id, threads), tier)
-
-
-@cache
-def _encoder(folder: Path, identity: str, threads: int) -> Encoder:
-    """One session serves all who use the same weights: the gate, the checks and the detection of
-    planted instructions."""
-    return Encoder(read_card(folder), threads)
+    return CrossEncoder(Encoder(_verified(folder, folder.name), threads), tier)
 
 
 def _verified(folder: Path, name: str) -> Card:

@@ -93,7 +93,7 @@ class Council:
         self, gateway: Gateway, pipeline: Pipeline, put: Put, settings: CouncilSettings
     ) -> tuple[Motion, Advice, str]:
         evidence, gate, answer, record = await gateway.work.run(_moved, pipeline, put)
-        motion = Motion(put.question, answer, sanitized(evidence).passages)
+        motion = Motion(put.question, answer, evidence.passages)
         judges, absent = _judges(gateway, settings), list[str]()
         if judges:
             ballots = await _asked(judges, motion, settings, ask=gate.open and bool(answer))
@@ -123,16 +123,17 @@ class Council:
 
 
 def _moved(pipeline: Pipeline, put: Put) -> tuple[Evidence, GateDecision, str, str]:
-    """The evidence, the gate decision, the answer to vote on, and the record id."""
+    """The evidence without planted instructions, the gate decision, the answer to vote on, and the
+    record id."""
     if put.answer:
         evidence, gate = pipeline.retrieve_and_gate(put.question)
-        return evidence, gate, put.answer, gate.record
+        return sanitized(evidence), gate, put.answer, gate.record
     quotes = pipeline.quotes or pipeline.drafter
     verdict = replace(
         pipeline, drafter=quotes, draft_settings=replace(pipeline.draft_settings, revisions=0)
     ).answer(put.question)
     answer = verdict.released if verdict.served else ""
-    return verdict.evidence, verdict.gate, answer, verdict.record
+    return sanitized(verdict.evidence), verdict.gate, answer, verdict.record
 
 
 def _judges(gateway: Gateway, settings: CouncilSettings) -> list[ModelJudge]:
