@@ -47,16 +47,7 @@ from suffice.models.verifier import Verifier
 from suffice.record.trace import Timings, Trace
 from suffice.settings import CollectionSettings, DraftSettings, VerdictSettings, VerifierSettings
 from suffice.text.asked import checked_question
-from suffice.types import (
-    Attempt,
-    Draft,
-    Evidence,
-    Finding,
-    GateDecision,
-    Level,
-    Rescue,
-    Verdict,
-)
+from suffice.types import Attempt, Draft, Evidence, Finding, GateDecision, Level, Rescue, Verdict
 from suffice.verdict.decide import decide, disagree, refused_by_gate, unwritten
 from suffice.verdict.earlier import served_answers
 from suffice.verdict.gap import request_document
