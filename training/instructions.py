@@ -18,7 +18,7 @@ import scipy.sparse as sparse
 from sklearn.linear_model import LogisticRegression
 
 from rows import read_lines
-from suffice.text.instruction_model import BUCKETS, FILE, buckets, windows
+from suffice.text.instruction_model import BUCKETS, FILE, Model, buckets, windows
 from suffice.text.instructions import folded
 
 Row = dict[str, Any]
@@ -43,12 +43,13 @@ def main() -> None:
     scale = np.float32(np.abs(weights).max() / 127)
     codes = np.round(weights / scale).astype(np.int8)
     weights = codes * scale
-    ordinary = [scored(row["text"], weights, bias) for row in read_lines(asked.ordinary)]
+    judge = Model(weights, bias, threshold=0.0)
+    ordinary = [scored(judge, row["text"]) for row in read_lines(asked.ordinary)]
     threshold = float(np.quantile(ordinary, 1 - asked.false_alarms))
     print(f"{len(kept)} texts trained on, {len(ordinary)} ordinary passages; {threshold=:.2f}")
     for name in asked.held:
         texts = [row["text"] for row in rows if row["set"] == name]
-        found = [scored(text, weights, bias) >= threshold for text in texts]
+        found = [scored(judge, text) >= threshold for text in texts]
         print(f"{name}: {sum(found)} of {len(found)} flagged")
     np.savez_compressed(FILE, weights=codes, scale=scale, bias=bias, threshold=threshold)
 
@@ -75,10 +76,8 @@ def matrix(parts: list[tuple[str, ...]]) -> sparse.csr_matrix:
     return sparse.csr_matrix((values, np.concatenate(columns), ends), shape=(len(parts), BUCKETS))
 
 
-def scored(text: str, weights: np.ndarray, bias: float) -> float:
-    """The score of the window that looks most like an order."""
-    found = (buckets(words) for _, words in windows(folded(text)[0]))
-    return max((sum(weights[list(one)]) / len(one) ** 0.5 + bias for one in found), default=-99.0)
+def scored(judge: Model, text: str) -> float:
+    return judge.suspicion(folded(text)[0])
 
 
 if __name__ == "__main__":

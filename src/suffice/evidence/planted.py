@@ -21,7 +21,7 @@ from suffice.models.reading import clean
 from suffice.settings import VerifierSettings
 from suffice.switch import rule
 from suffice.text.digest import pieces
-from suffice.text.instruction_model import suspicion
+from suffice.text.instruction_model import model as words_model
 from suffice.text.instructions import STATEMENT, folded, matched
 
 _SUSPICIOUS = -4.75
@@ -50,7 +50,7 @@ def scored(text: str) -> Iterator[tuple[float, str]]:
     """The scores of the suspicious portions of a text, each with its most suspicious sentence."""
     plain, places = folded(text)
     for start, parts in _portions(plain):
-        words = suspicion("".join(parts))
+        words = words_model().suspicion("".join(parts))
         if words < _SUSPICIOUS:
             continue
         odds, best = _judged(parts)

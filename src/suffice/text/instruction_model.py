@@ -37,18 +37,17 @@ class Model:
         found = buckets(words)
         return float(self.weights[list(found)].sum()) / float(np.sqrt(len(found))) + self.bias
 
+    def suspicion(self, plain: str) -> float:
+        """The score of the sentence that looks most like an instruction. `plain` is in lower
+        case."""
+        return max((self.score(words) for _, words in windows(plain)), default=-math.inf)
+
 
 @cache
 def model() -> Model:
     with np.load(FILE) as read:
         weights = read["weights"].astype(np.float32) * read["scale"]
         return Model(weights, float(read["bias"]), float(read["threshold"]))
-
-
-def suspicion(plain: str) -> float:
-    """The score of the sentence that looks most like an instruction. `plain` is in lower case."""
-    judge = model()
-    return max((judge.score(words) for _, words in windows(plain)), default=-math.inf)
 
 
 def windows(plain: str) -> Iterator[tuple[int, tuple[str, ...]]]:
