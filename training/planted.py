@@ -1,11 +1,15 @@
 """Prepare rows that teach a verifier to recognise instructions planted in documents.
 
     python training/planted.py --data ../shared/data --out build/planted.npz
+    python training/planted.py --ordinary PASSAGES.jsonl
 
 The claim is always the same, `suffice.text.instructions.STATEMENT`; the evidence is a passage.
 planted.jsonl has whole passages, instructions.jsonl has sentences that are put into passages of the
 written cases and of the labelled sets. An order to people goes into them in the same ways as an
 order to the model, so that an added sentence is no sign.
+
+With --ordinary, print the threshold above which the detector flags one in a hundred of these
+passages. A passage is {"text"}.
 """
 
 from __future__ import annotations
@@ -15,8 +19,11 @@ import random
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
+
 from prepare import ANNOTATIONS, SEED, write
 from rows import Label, Row, Task, apart, read_lines
+from suffice.evidence.planted import scored
 from suffice.text.digest import pieces
 from suffice.text.instructions import STATEMENT, folded
 from written import Passage, training_cases
@@ -32,13 +39,25 @@ _WAYS = ("{}", "{}", "{}", "{}", "\n{}\n", "\n\n{}\n\n", "- {}\n", "<!-- {} -->"
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
-    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--out", type=Path)
     parser.add_argument("--base", type=Path, default=Path("build/bases/msmarco"))
+    parser.add_argument("--ordinary", type=Path)
+    parser.add_argument("--false-alarms", type=float, default=0.01)
     given = parser.parse_args()
+    if given.ordinary:
+        print(f"{threshold(given.ordinary, given.false_alarms):.2f}")
+    if not given.out:
+        return
     draw = random.Random(SEED)
     stock = ordinary(given.data)
     made = [*sentences(stock, draw), *passages(stock, draw), *plain(stock, draw)]
     write(given.out, made, given.base)
+
+
+def threshold(passages: Path, false_alarms: float) -> float:
+    texts = [line["text"] for line in read_lines(passages)]
+    scores = [max((score for score, _ in scored(text)), default=-99.0) for text in texts]
+    return float(np.quantile(scores, 1 - false_alarms))
 
 
 def ordinary(data: Path) -> list[str]:
