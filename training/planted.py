@@ -8,7 +8,7 @@ planted.jsonl has whole passages, instructions.jsonl has sentences that are put 
 written cases and of the labelled sets. An order to people goes into them in the same ways as an
 order to the model, so that an added sentence is no sign.
 
-With --ordinary, print the threshold above which the detector flags one in a hundred of these
+With --ordinary, print the threshold at which the detector flags the share --false-alarms of these
 passages. A passage is {"text"}.
 """
 
@@ -42,7 +42,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path)
     parser.add_argument("--base", type=Path, default=Path("build/bases/msmarco"))
     parser.add_argument("--ordinary", type=Path)
-    parser.add_argument("--false-alarms", type=float, default=0.01)
+    parser.add_argument("--false-alarms", type=float, default=0.015)
     given = parser.parse_args()
     if given.ordinary:
         print(f"{threshold(given.ordinary, given.false_alarms):.2f}")

@@ -2,7 +2,7 @@
 
 Patterns are certain but few, and the words of a sentence do not tell to whom it is addressed. The
 fast verifier is trained to judge `STATEMENT`. It reads passages whose words are at all suspicious,
-about three in ten. The sum of both scores decides.
+about half of them. The sum of both scores decides.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from suffice.text.digest import pieces
 from suffice.text.instruction_model import model as words_model
 from suffice.text.instructions import STATEMENT, folded, matched
 
-_SUSPICIOUS = -4.75
-"""The words of three in ten ordinary passages score at least this much."""
-_WORDS = 0.7
+_SUSPICIOUS = -6.5
+"""The words of half of the ordinary passages score at least this much."""
+_WORDS = 0.15
 """The weight of the words beside the verifier."""
-_THRESHOLD = -2.0
-"""One in a hundred of 2,985 ordinary passages scores higher."""
+_THRESHOLD = -1.95
+"""Three in two hundred of 2,985 ordinary passages score higher."""
 _ROOM = 1400
 """The characters that the verifier reads at a time."""
 _LONGEST = 200
