@@ -153,6 +153,13 @@ def test_an_introduction_with_a_number_is_checked_itself() -> None:
     assert claims("The plan costs 5 euros and covers the following:\n- Theft")[0].checkable
 
 
+def test_a_blank_line_ends_a_table() -> None:
+    table = "| Field | Default |\n|---|---|\n| {} | {} |"
+    text = f"{table.format('maxRequest', 0)}\n\n[1]\n\n{table.format('maxResponse', 9)}\n\n[2]"
+    stated = [one.words for one in claims(text) if one.checkable]
+    assert stated == ["Field: maxRequest; Default: 0", "Field: maxResponse; Default: 9"]
+
+
 def test_a_row_reads_with_its_header() -> None:
     text = "| Plan | Price |\n|---|---|\n| Basic | $5 [1] |\n| Pro | $9. Net. |\n\nDone is done."
     assert [(one.kind, one.words, one.cites) for one in claims(text)] == [

@@ -114,6 +114,14 @@ def test_a_person_decides_on_quotations_that_may_not_answer() -> None:
     assert decided(0.55).action is Action.CAVEAT
 
 
+def test_the_answer_as_a_whole_counts_as_much_as_one_of_the_weakest_claims() -> None:
+    claims = [said(CLAIM, 0.8), said(OTHER, 0.6)]
+    gate = replace(OPEN, policy="tiers")
+    for whole, expected in ((BOTH, BOTH), (0.2, 0.534), (0.99, 0.831)):
+        found = [*claims, *(said(claim, whole, "whole") for claim in DRAFT.claims)]
+        assert confidence(gate, DRAFT, found) == pytest.approx(expected, abs=1e-3)
+
+
 def test_only_the_two_weakest_claims_count() -> None:
     claims = tuple(Claim(str(n), n, n + 1) for n in range(4))
     found = [

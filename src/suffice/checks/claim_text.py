@@ -75,3 +75,9 @@ def with_metadata(passage: Passage) -> str:
     if passage.page is not None:
         about.append(f"Page {passage.page}.")
     return "\n\n".join((passage.text, *about))
+
+
+def readable_text(passage: Passage) -> str:
+    """The passage as a verifier reads it: with the metadata of its document, if any."""
+    known = passage.title or passage.declared or passage.effective or passage.expires
+    return with_metadata(passage) if known else passage.text

@@ -6,10 +6,10 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 
 from suffice.checks.aligned import Sentences, roots
-from suffice.checks.claim_text import alone, cited_passages, different, with_metadata
+from suffice.checks.claim_text import alone, cited_passages, readable_text
 from suffice.checks.closely import read_closely
+from suffice.checks.prior import raised
 from suffice.deadline import watched
-from suffice.models.odds import chance_of, log_odds
 from suffice.models.verifier import Pair, SupportScore, Verifier
 from suffice.settings import EntailmentSettings
 from suffice.switch import rule
@@ -18,12 +18,9 @@ from suffice.types import Claim, Draft, Evidence, Fact, Finding, Hallucination, 
 
 # Another passage replaces the cited passage only if its score is at least this much higher.
 _SURER = 0.2
-_FAST = "fast"
-_MANY = 3
 _LIKELIER = 1.75
-"""Log-odds added to the support of each claim of an answer with at least `_MANY` different claims.
-The fast tier is calibrated on as many right claims as wrong ones, but most claims of a long answer
-are right (93 % in the answers and summaries of RAGTruth)."""
+"""Log-odds added to the support of each claim of an answer with many claims: 93 % of the claims in
+the answers and summaries of RAGTruth are right."""
 _SKIPPED = "already decided by another check"
 _REASONS = {
     Support.BACKED: "supported by the evidence",
@@ -91,7 +88,7 @@ class Entailment:
     ) -> dict[Claim, Finding]:
         """The findings on the claims and their facts, from one verifier call."""
         pairs = [
-            Pair(wording, tuple(map(_text, one.passages)), evidence.question, draft.text)
+            Pair(wording, tuple(map(readable_text, one.passages)), evidence.question, draft.text)
             for one in read
             for wording in (one.text, *one.facts)
         ]
@@ -114,7 +111,7 @@ class Entailment:
         pairs = [Pair(one.text, (), question, draft.text) for one in read]
         seconds = read_closely(self.verifier, pairs, [one.passages for one in read])
         again = [(one, second) for one, second in zip(read, seconds, strict=True) if second]
-        scores = self._with_prior([second.score for _, second in again], draft)
+        scores = raised([second.score for _, second in again], draft, _LIKELIER)
         more: dict[Claim, Finding] = {}
         for (one, second), score in zip(again, scores, strict=True):
             first = found[one.claim]
@@ -135,25 +132,7 @@ class Entailment:
 
     def _scores(self, pairs: Sequence[Pair], draft: Draft) -> list[SupportScore]:
         scores = self.verifier.support(pairs) if pairs else []
-        return self._with_prior(scores, draft)
-
-    def _with_prior(self, scores: Sequence[SupportScore], draft: Draft) -> list[SupportScore]:
-        """The scores, raised if the answer has many claims. Other tiers are calibrated
-        otherwise."""
-        many = different(draft) >= _MANY
-        return [self._raised(score) if many and score.tier == _FAST else score for score in scores]
-
-    def _raised(self, score: SupportScore) -> SupportScore:
-        if score.unchecked:
-            return score
-        supported = max(score.supported, chance_of(log_odds(score.supported) + _LIKELIER))
-        rest = (1 - supported) / (1 - score.supported) if score.supported < 1 else 1.0
-        return replace(
-            score,
-            supported=supported,
-            contradicted=score.contradicted * rest,
-            not_mentioned=score.not_mentioned * rest,
-        )
+        return raised(scores, draft, _LIKELIER)
 
     def _finding(self, reading: _Reading, score: SupportScore, sentences: Sentences) -> Finding:
         support = self._support(score)
@@ -207,9 +186,3 @@ def _several(text: str) -> tuple[str, ...]:
     """The facts of a claim, if it has more than one."""
     found = facts(text)
     return tuple(found) if len(found) > 1 else ()
-
-
-def _text(passage: Passage) -> str:
-    """The passage, with the metadata of its document, if any."""
-    known = passage.title or passage.declared or passage.effective or passage.expires
-    return with_metadata(passage) if known else passage.text

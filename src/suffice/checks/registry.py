@@ -11,6 +11,7 @@ from suffice.checks.grounding import Grounding
 from suffice.checks.rules import rule_checks
 from suffice.checks.sources import Documents
 from suffice.checks.verbatim import Verbatim
+from suffice.checks.whole import WholeAnswer
 from suffice.models.embedder import Embedder
 from suffice.models.verifier import Verifier
 from suffice.settings import ChecksSettings
@@ -35,6 +36,7 @@ def open_checks(
         (settings.verbatim, Verbatim(uncited)),
         (settings.grounding, Grounding(embedder, settings.grounding_thresholds)),
         (settings.addresses, Addresses(verifier, embedder)),
+        (settings.whole, WholeAnswer(verifier)),
         (settings.entailment, Entailment(verifier, settings.entailment_thresholds)),
     )
     rules = rule_checks(settings, documents, day=day, uncited=uncited)

@@ -39,7 +39,10 @@ from suffice.text.marks import citations
 from suffice.types import Action, Verdict
 
 SERVED = (Action.SERVE, Action.CAVEAT)
-CHECKS = ("structure", "citations", "literals", "omission", "verbatim", "grounding", "addresses")
+CHECKS = (
+    *("structure", "citations", "literals", "omission"),
+    *("verbatim", "grounding", "addresses", "whole"),
+)
 _DRAWS = 2000
 
 

@@ -101,6 +101,9 @@ class ChecksSettings(Checked):
     )
     grounding: bool = setting(True, "Report the similarity of a claim to the passages it cites.")
     addresses: bool = setting(True, "Detect answers that do not address the question.")
+    whole: bool = setting(
+        True, "Also ask the verifier about the answer as a whole, for its `confidence`."
+    )
     entailment: bool = setting(True, "Ask the verifier whether the evidence supports each claim.")
     judge: bool = setting(False, "Ask an LLM five questions about each claim. See `judge`.")
     min_words: Count = setting(3, "A draft with fewer words is reported as suspiciously short.")

@@ -35,6 +35,7 @@ _CODE_LINE = re.compile(r"`[^`]+`[.:]?")
 _BOLD = re.compile(r"(?:\*\*|__)[^*\n]{1,120}(?:\*\*|__):?")
 _ASKING = re.compile(r"(?:what|how|why|when|where|who|which)\b", re.IGNORECASE)
 _LABEL = re.compile(r"[A-Z][\w&/'’ -]{0,60}:$")
+_BLANK_LINE = re.compile(r"\n[^\S\n]*\n")
 _RULE = re.compile(r"[\s|:=*_~-]+$")
 _SPLIT_CELL = re.compile(r"(?<!\\)\|")
 _SOURCES = re.compile(
@@ -186,10 +187,13 @@ def _is_prose(parts: tuple[str, str, str], fenced: bool) -> bool:
 
 
 def _rows(text: str, found: list[Statement]) -> list[Statement]:
-    """Add the column headers to the words of each table row, and mark header rows as headings."""
+    """Add the column headers to the words of each table row, and mark header rows as headings. A
+    blank line ends a table."""
     header: list[str] = []
     done: list[Statement] = []
     for place, one in enumerate(found):
+        if done and _BLANK_LINE.search(text[done[-1].end : one.start]):
+            header = []
         if not one.text.lstrip().startswith("|"):
             header = []
             done.append(one)

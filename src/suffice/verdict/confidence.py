@@ -3,7 +3,7 @@
 For generated text, the first factor is the gate's probability. For quotations it is more precise: a
 blend of the probabilities that the passages answer and that the quotations answer by themselves,
 with weights fitted by training/confidence.py. The second factor is the mean log-odds of the two
-weakest claims, as the entailment check scored them.
+weakest claims, as the entailment check scored them, and of the answer as a whole.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
+from suffice.checks.whole import NAME as WHOLE
 from suffice.gate.gate import COMPARE
 from suffice.models.odds import chance_of, log_odds
 from suffice.types import Draft, Finding, GateDecision, Support
@@ -38,8 +39,10 @@ def confidence(gate: GateDecision, draft: Draft, findings: Sequence[Finding]) ->
     own = by_claim(findings)
     supported = [_supported(own[claim]) for claim in draft.claims]
     known = [chance for chance in supported if chance is not None]
-    quoted = draft.answers is not None
-    return answers(gate, draft) * (1.0 if quoted else _together(known)) if known else None
+    if not known:
+        return None
+    supports = 1.0 if draft.answers is not None else _together(known, _whole(findings))
+    return answers(gate, draft) * supports
 
 
 def answers(gate: GateDecision, draft: Draft) -> float:
@@ -74,8 +77,16 @@ def _supported(own: Sequence[Finding]) -> float | None:
     return max(scores) if scores else None
 
 
-def _together(supported: Sequence[float]) -> float:
+def _whole(findings: Sequence[Finding]) -> float | None:
+    return next((one.score for one in findings if one.check == WHOLE), None)
+
+
+def _together(supported: Sequence[float], whole: float | None) -> float:
     if min(supported) == 1.0:
         return 1.0
     weakest = sorted(min(log_odds(chance, SURE), _BACKED) for chance in supported)[:_WEAKEST]
-    return chance_of(min(sum(weakest) / len(weakest), weakest[0] + _ABOVE))
+    claims = min(sum(weakest) / len(weakest), weakest[0] + _ABOVE)
+    if whole is None:
+        return chance_of(claims)
+    read = min(log_odds(whole, SURE), _BACKED)
+    return chance_of((_WEAKEST * claims + read) / (_WEAKEST + 1))
