@@ -112,11 +112,11 @@ class Made:
 
 
 TAUGHT = (
-    "The mean of the weights of an encoder and of the same encoder trained on with the labels of "
-    "more rows. The encoder: the mean of its forerunner and of a student, which is the forerunner "
+    "The mean of the weights of an encoder and, counted twice, of its student: the same encoder "
     "trained on with the labels and the scores of a larger encoder (all-mpnet-base-v2, Apache-2.0, "
-    "trained on the same rows); the first of its line is the mean of two trainings by "
-    "training/train.py on labelled and written rows. "
+    "trained on the same rows). The encoder comes from five such rounds, one of them with labels "
+    "alone; the first of its line is the mean of two trainings by training/train.py on labelled "
+    "and written rows. "
 )
 PLAIN = "Trained by training/train.py on labelled and written rows. "
 MADE = {
