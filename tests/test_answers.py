@@ -222,7 +222,7 @@ def test_any_answer_gets_a_verdict_and_nothing_unread_is_served(
     for claim in verdict.draft.claims:
         assert verdict.draft.text[claim.start : claim.end] == claim.text
         own = [finding for finding in verdict.findings if finding.claim == claim]
-        assert len({finding.check for finding in own}) == len(own) == 9
+        assert len({finding.check for finding in own}) == len(own) == 10
     if verdict.action is Action.SERVE and verdict.draft.claims:
         assert verdict.share_read == 1.0
 
