@@ -122,6 +122,16 @@ def test_the_answer_as_a_whole_counts_as_much_as_one_of_the_weakest_claims() -> 
         assert confidence(gate, DRAFT, found) == pytest.approx(expected, abs=1e-3)
 
 
+def test_a_long_answer_as_a_whole_only_lowers_the_confidence() -> None:
+    claims = tuple(Claim(str(n), n, n + 1) for n in range(3))
+    draft = Draft("012", claims)
+    gate = replace(OPEN, policy="tiers")
+    own = [said(claim, 0.8) for claim in claims]
+    for whole, expected in ((0.99, 0.8), (0.8, 0.8), (0.2, 0.614)):
+        found = [*own, *(said(claim, whole, "whole") for claim in claims)]
+        assert confidence(gate, draft, found) == pytest.approx(expected, abs=1e-3)
+
+
 def test_only_the_two_weakest_claims_count() -> None:
     claims = tuple(Claim(str(n), n, n + 1) for n in range(4))
     found = [

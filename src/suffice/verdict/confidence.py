@@ -89,4 +89,6 @@ def _together(supported: Sequence[float], whole: float | None) -> float:
     if whole is None:
         return chance_of(claims)
     read = min(log_odds(whole, SURE), _BACKED)
+    if len(supported) > _WEAKEST:  # of a long answer, its claims tell more
+        read = min(read, claims)
     return chance_of((_WEAKEST * claims + read) / (_WEAKEST + 1))
