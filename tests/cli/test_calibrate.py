@@ -14,7 +14,7 @@ from suffice.errors import LabelsError, StaleThresholds
 from suffice.record.log import Log
 
 HANDBOOK = str(Path(__file__).parents[2] / "examples" / "handbook")
-QUESTION = "How long is parental leave?"
+QUESTION = "How many days per week may I work remotely?"
 
 
 def run(*arguments: str) -> tuple[int, str]:

@@ -15,7 +15,7 @@ from suffice.learn.calibrate.labels import read_labels
 from suffice.types import Action
 
 HANDBOOK = str(Path(__file__).parents[2] / "examples" / "handbook")
-SERVED = "How long is parental leave?"
+SERVED = "How long is probation?"
 UNKNOWN = "Which restaurants are approved for dinners with customers?"
 
 
@@ -47,7 +47,7 @@ def test_from_the_queue_to_a_decision(store: str) -> None:
     assert SERVED in run("review", "list", "--store", store)
     id = case["id"]
     shown = run("review", "show", id, "--store", store)
-    assert "20 weeks" in shown
+    assert "6 months" in shown
     assert "Awaiting review: sampled" in shown
     run("feedback", id, "down", "--comment", "of last year", "--by", "carol", "--store", store)
     done = run(
