@@ -75,6 +75,11 @@ class WebhookWorker:
         self._client = httpx2.Client(follow_redirects=False, trust_env=False)
 
     def start(self) -> None:
+        """Start delivering. Events that are recorded from now on are not missed."""
+        try:
+            self._gather(self._webhooks)
+        except StoreError as problem:  # the thread tries again
+            _LOG.warning("Webhooks: store error: %s", problem.message)
         self._thread = threading.Thread(target=self._run, name="webhooks", daemon=True)
         self._thread.start()
 
@@ -113,12 +118,15 @@ class WebhookWorker:
         webhooks = self._webhooks
         if not webhooks:
             return False
-        read = self._outbox.gather({name: one.wants for name, one in webhooks.items()})
+        read = self._gather(webhooks)
         claim = max([_CLAIM, *(2 * one.settings.timeout for one in webhooks.values())])
         delivery = self._outbox.claim(webhooks, claim)
         if delivery is not None:
             self._deliver(delivery, webhooks[delivery.webhook])
         return bool(read or delivery)
+
+    def _gather(self, webhooks: Mapping[str, Webhook]) -> int:
+        return self._outbox.gather({name: one.wants for name, one in webhooks.items()})
 
     def _deliver(self, delivery: Delivery, webhook: Webhook) -> None:
         problem = self._sent(delivery, webhook)
