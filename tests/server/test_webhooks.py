@@ -123,6 +123,20 @@ def test_a_verdict_and_its_review_are_sent_signed_and_without_the_withheld_draft
     assert sent not in (signature("s3cret", body + b" ", at), signature("s3cret", body, at + 600))
 
 
+def test_a_webhook_misses_no_record_after_its_start(
+    library: Library, upstream: ScriptedUpstream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plays(upstream, says(WRONG))
+    outbox = Outbox(library.store.database)
+    monkeypatch.setattr(WebhookWorker, "_run", lambda self: None)  # the thread comes late
+    late = Webhook(WebhookSettings("http://127.0.0.1:9/hook", ("verdict",)))
+    WebhookWorker(outbox, {"late": late}).start()
+    with running(library, routes(RouteSettings(upstream=upstream.url))) as gateway:
+        gateway.chat(extra_body=CARRIED)
+    assert outbox.gather({"late": late.wants}) > 0
+    assert {one.webhook for one in outbox.list()} == {"late"}
+
+
 def test_what_cannot_be_delivered_is_kept_retried_and_survives_a_restart(
     library: Library, upstream: ScriptedUpstream
 ) -> None:

@@ -55,7 +55,7 @@ class Outbox:
         webhook starts with the next record."""
         with self._database.reading() as connection:
             head, known = head_of(connection).sequence, _places(connection)
-        behind = [name for name in webhooks if name not in known or known[name] < head]
+        behind = [name for name in webhooks if known.get(name, -1) < head]
         return sum(self._gather(name, webhooks[name]) for name in behind)
 
     def _gather(self, name: str, wants: Wants) -> int:
