@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from suffice.cli.bench_conflict import conflict
 from suffice.cli.bench_gate import gate
 from suffice.cli.bench_verifier import grounding, sufficiency
 from suffice.cli.progress import bars
+from suffice.cli.show import plain
 from suffice.cli.store_options import CONFIG, JSON, QUIET
 from suffice.settings import read_settings
 
@@ -33,24 +35,65 @@ bench.add_command(gate)
 
 
 @bench.command()
-@click.argument("corpus", type=click.Path(path_type=Path))
-@click.argument("queries", type=click.Path(path_type=Path))
+@click.argument("data", nargs=-1, required=True, type=click.Path(path_type=Path))
 @CONFIG
 @JSON
 @QUIET
-def retrieval(corpus: Path, queries: Path, config: str | None, as_json: bool, quiet: bool) -> int:
-    """Measure nDCG@10, recall@100 and search time on CORPUS and QUERIES.
+def retrieval(data: tuple[Path, ...], config: str | None, as_json: bool, quiet: bool) -> int:
+    """Measure search on your own documents and questions.
 
-    CORPUS rows are {"id", "title"?, "text"}, QUERIES rows {"query", "relevant": {id: gain}}; JSON
-    lines, optionally gzipped. Search times exclude embedding the query, which is reported
-    separately.
+    DATA is one or more folders as for `suffice eval` (questions.jsonl with "quote", and docs/ or
+    docs.tar.gz): at which place are the passages that hold the quotes? Or pairs of files, CORPUS
+    {"id", "title"?, "text"} and QUERIES {"query", "relevant": {id: gain}}: nDCG@10, recall@100 and
+    search times, which exclude embedding the query. JSON lines, optionally gzipped.
     """
     from suffice.eval.retrieval import bench_retrieval
+    from suffice.eval.search_places import bench_places
 
+    settings = read_settings(config)
+    folders = [path for path in data if path.is_dir()]
+    files = [path for path in data if not path.is_dir()]
+    if len(files) % 2:
+        raise click.UsageError("Name folders, or files in pairs: CORPUS QUERIES.")
     with bars(quiet=quiet) as progress:
-        figures = bench_retrieval(corpus, queries, read_settings(config), progress)
-    to_json.show(figures) if as_json else _show_retrieval(figures)
+        places = [bench_places(folder, settings, progress) for folder in folders]
+        ranked = [
+            bench_retrieval(corpus, queries, settings, progress)
+            for corpus, queries in zip(files[::2], files[1::2], strict=True)
+        ]
+    if as_json:
+        results = [*places, *ranked]
+        to_json.show(results[0] if len(results) == 1 else results)
+        return 0
+    if places:
+        _show_places(places)
+    for figures in ranked:
+        _show_retrieval(figures)
     return 0
+
+
+def _show_places(results: Sequence[dict[str, Any]]) -> None:
+    """The share of questions whose needed passages are all among the first n."""
+    depths = next((list(one["recall"]) for one in results if one["questions"]), [])
+    table = Table(box=box.SIMPLE_HEAD)
+    for name in ("", "n", *depths, "nDCG@10", "place"):
+        table.add_column(name, justify="right" if table.columns else "left", no_wrap=True)
+    for figures in results:
+        rows = {figures["data"]: figures, **figures["collections"], **figures["kinds"]}
+        for name, row in rows.items():
+            if row["questions"]:
+                shares = (f"{row['recall'][depth]:.0%}" for depth in depths)
+                means = f"{row['ndcg@10']:.2f}", f"{row['mean_place']:.1f}"
+                table.add_row(plain(name), str(row["questions"]), *shares, *means)
+    console = Console()
+    console.print("Questions whose passages are all among the first:")
+    console.print(table)
+    for figures in results:
+        for miss in figures["misses"]:
+            place = miss["place"] or f"after {depths[-1]}"
+            console.print(plain(f"{miss['collection']}, place {place}: {miss['question']}"))
+        for question in figures["unplaced"]:
+            console.print(plain(f"not measured, its quote is in no passage: {question}"))
 
 
 def _show_retrieval(figures: dict[str, Any]) -> None:

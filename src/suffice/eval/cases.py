@@ -1,12 +1,13 @@
 """Reads labelled questions and drafts for `suffice eval`.
 
 A folder contains questions.jsonl, drafts.jsonl or both, and the documents as docs/ or docs.tar.gz.
-A collection named in a row is a subfolder of the documents. A file contains drafts, or cases with
-passages and several answers each (`qa`).
+A collection named in a row is a subfolder of the documents, if there is one. A file contains
+drafts, or cases with passages and several answers each (`qa`).
 """
 
 from __future__ import annotations
 
+import re
 import tarfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -17,6 +18,7 @@ from suffice.errors import SourceMissing, Unreadable
 from suffice.eval.grounding import NOT_SUPPORTED, SUPPORTED
 from suffice.eval.rows import OBJECT, PASSAGES, TEXT, TRUTH, Kind, one_of, or_null, read_rows
 
+_SEPARATOR = re.compile(r"\n\s*\|\|\s*\n")
 Row = Mapping[str, Any]
 T = TypeVar("T")
 GROUPS = Kind(
@@ -62,6 +64,9 @@ class Question:
     """The sentences of the documents that answer it, verbatim."""
     adds: str = ""
     """A sentence that would answer it, if the documents do not."""
+    sources: tuple[str, ...] = ()
+    """The ends of the names of the documents that answer it."""
+    type: str = ""
 
     def share(self, answer: str) -> float:
         """The share of groups of which at least one text occurs in the answer."""
@@ -106,7 +111,8 @@ def _spread(cases: tuple[T, ...], count: int) -> tuple[T, ...]:
 
 QUESTION = {
     "question": TEXT, "answerable": TRUTH, "answers_all": or_null(GROUPS),
-    "quotes": or_null(TEXTS), "adds": or_null(TEXT),
+    "quotes": or_null(TEXTS), "quote": or_null(TEXT), "adds": or_null(TEXT), "s": or_null(TEXT),
+    "source": or_null(TEXT), "sources": or_null(TEXTS),
 }  # fmt: skip
 DRAFT = {"draft": TEXT, "correct": TRUTH, "evidence": EVIDENCE, "question": or_null(TEXT)}
 LABEL = one_of(SUPPORTED, *NOT_SUPPORTED)
@@ -171,9 +177,23 @@ def _questions(path: Path) -> Iterator[Question]:
             row["answerable"],
             tuple(tuple(group) for group in answers),
             str(row.get("collection") or ""),
-            tuple(row.get("quotes") or ()),
-            row.get("adds") or "",
+            _quotes(row),
+            row.get("adds") or row.get("s") or "",
+            _sources(row),
+            str(row.get("type") or ""),
         )
+
+
+def _quotes(row: Row) -> tuple[str, ...]:
+    """The quotes, as a list or as one text in which a line `||` separates them."""
+    given = row.get("quotes") or _SEPARATOR.split(row.get("quote") or "")
+    return tuple(quote.strip() for quote in given if quote.strip())
+
+
+def _sources(row: Row) -> tuple[str, ...]:
+    """The documents, as a list or as one text in which " / " separates them."""
+    given = row.get("sources") or (row.get("source") or "").split(" / ")
+    return tuple(source.strip() for source in given if source.strip())
 
 
 def _drafts(path: Path) -> Iterator[Draft]:

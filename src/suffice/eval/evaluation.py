@@ -201,7 +201,7 @@ def evaluate(
     made = provenance(cases, settings, embedder.id, verifier.id)
     state = State.open(resume, f"{made['id']} {measures}")
     with tempfile.TemporaryDirectory() as scratch:
-        libraries = _indexed(cases, settings, Path(scratch), progress)
+        libraries = indexed(cases, settings, Path(scratch), progress)
         try:
             whole = Evaluation(
                 cases, libraries, once(verifier), embedder, settings, state, measures
@@ -232,16 +232,19 @@ def evaluate(
     }
 
 
-def _indexed(
+def indexed(
     cases: Cases, settings: Settings, scratch: Path, progress: Progress
 ) -> dict[str, Library]:
+    """The collections of the questions, each in a library of its own. A collection without a
+    subfolder of its name is all of the documents."""
     made: dict[str, Library] = {}
     if cases.documents is None or not cases.questions:
         return made
     folder = unpacked(cases.documents, scratch / "docs")
     for number, name in enumerate(sorted({one.collection for one in cases.questions})):
         made[name] = Library.open(scratch / f"{number}.db", settings, create=True)
-        made[name].add(folder / name if name else folder, progress=progress)
+        within = folder / name
+        made[name].add(within if within.is_dir() else folder, progress=progress)
     return made
 
 

@@ -1,0 +1,213 @@
+"""Measures at which place of a search the passages stand that answer a question.
+
+A question names its sentences as quotes. The passages that hold a quote, wherever it is cut, are
+needed; without quotes, a passage of a named source that holds an expected answer is.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import tempfile
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import pairwise
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from suffice.eval.cases import Question, read_cases
+from suffice.eval.evaluation import indexed
+from suffice.eval.run_record import run_record
+from suffice.evidence.index import Filter
+from suffice.evidence.ingest import Progress
+from suffice.evidence.library import Library
+from suffice.settings import Settings
+from suffice.types import Passage
+
+DEPTHS = (1, 3, 5, 10, 20, 50)
+MISSED = 5
+"""A question is a miss if a needed passage stands after this place."""
+_WORD = re.compile(r"[^\W_]+")
+_MOST_OF = 0.5
+"""A quote that a document writes in other signs is where at least this share of its word pairs
+stands."""
+
+Way = frozenset[str]
+"""The passages that hold a quote together, by their ids."""
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A question with the place at which the last needed passage was found; `None`: not found."""
+
+    collection: str
+    kind: str
+    question: str
+    place: int | None
+    ndcg: float
+
+
+def bench_places(folder: Path, settings: Settings, progress: Progress) -> dict[str, Any]:
+    """The places of the needed passages, for the answerable questions of a folder as read by
+    `suffice eval`. Questions whose passages cannot be told are counted, not measured."""
+    cases = read_cases(folder)
+    answerable = tuple(case for case in cases.questions if case.answerable)
+    cases = replace(cases, questions=answerable, drafts=())
+    placed: list[Placed] = []
+    unplaced: list[str] = []
+    with tempfile.TemporaryDirectory() as scratch:
+        libraries = indexed(cases, settings, Path(scratch), progress)
+        passages = {name: Passages(_all(library)) for name, library in libraries.items()}
+        search = {name: library.search(top=DEPTHS[-1]) for name, library in libraries.items()}
+        for number, case in enumerate(answerable, 1):
+            needed = passages[case.collection].needed(case)
+            if needed:
+                found = [item.passage.id for item in search[case.collection](case.question)]
+                name = case.collection or cases.name
+                placed.append(_placed(name, case, needed, found))
+            else:
+                unplaced.append(case.question)
+            progress("questions", number, len(answerable))
+        count = sum(len(one.all) for one in passages.values())
+        for library in libraries.values():
+            library.store.close()
+    return {
+        "data": cases.name,
+        "passages": count,
+        **figures(placed),
+        "collections": _by(placed, "collection"),
+        "kinds": _by(placed, "kind"),
+        "misses": [
+            {"question": one.question, "collection": one.collection, "place": one.place}
+            for one in placed
+            if one.place is None or one.place > MISSED
+        ],
+        "unplaced": unplaced,
+        "run": run_record(*cases.files),
+    }
+
+
+def figures(placed: Sequence[Placed]) -> dict[str, Any]:
+    """The share of questions with all needed passages among the first n, for each depth."""
+    count = len(placed)
+    if not count:
+        return {"questions": 0}
+    deepest = DEPTHS[-1] + 1
+    return {
+        "questions": count,
+        "recall": {
+            str(depth): sum(one.place is not None and one.place <= depth for one in placed) / count
+            for depth in DEPTHS
+        },
+        "ndcg@10": fmean(one.ndcg for one in placed),
+        "mean_place": fmean(one.place or deepest for one in placed),
+    }
+
+
+def _by(placed: Sequence[Placed], field: str) -> dict[str, Any]:
+    groups: dict[str, list[Placed]] = defaultdict(list)
+    for one in placed:
+        groups[getattr(one, field)].append(one)
+    return {name: figures(group) for name, group in sorted(groups.items()) if name}
+
+
+def _placed(
+    collection: str, case: Question, needed: Sequence[Sequence[Way]], found: Sequence[str]
+) -> Placed:
+    places = {name: place for place, name in enumerate(found, 1)}
+    beyond = len(found) + 1
+    best = [min(ways, key=lambda way: _last(way, places, beyond)) for ways in needed]
+    last = max(_last(way, places, beyond) for way in best)
+    wanted = frozenset[str]().union(*best)
+    gained = sum(1 / math.log2(places[name] + 1) for name in wanted if places.get(name, 11) <= 10)
+    most = sum(1 / math.log2(place + 1) for place in range(1, min(len(wanted), 10) + 1))
+    place = None if last == beyond else last
+    return Placed(collection, case.type, case.question, place, gained / most)
+
+
+def _last(way: Way, places: Mapping[str, int], beyond: int) -> int:
+    return max(places.get(name, beyond) for name in way)
+
+
+def _all(library: Library) -> list[Passage]:
+    store = library.store
+    numbers = range(1, store.count_changes(0) + 1)
+    allowed = Filter(history=True)
+    return [one for one in store.passages(numbers).values() if allowed.allows(one)]
+
+
+@dataclass(frozen=True)
+class Passages:
+    """All passages of a collection, in which quotes are looked up."""
+
+    all: Sequence[Passage]
+
+    @cached_property
+    def documents(self) -> Mapping[str, Document]:
+        groups: dict[str, list[Passage]] = defaultdict(list)
+        for passage in self.all:
+            groups[passage.document].append(passage)
+        return {name: Document.of(own) for name, own in groups.items()}
+
+    def needed(self, case: Question) -> list[list[Way]]:
+        """For each quote, the ways to hold it; empty if one of them is in no passage."""
+        documents = [
+            document
+            for name, document in self.documents.items()
+            if not case.sources or any(source in name for source in case.sources)
+        ]
+        texts = [[quote] for quote in case.quotes] or [list(group) for group in case.answers]
+        needed = []
+        for alternatives in texts:
+            ways = [way for text in alternatives for one in documents for way in one.ways(text)]
+            near = [one.nearest(text) for text in alternatives for one in documents]
+            best = max(near, key=lambda pair: pair[0], default=(0.0, ""))
+            if not ways and case.quotes and best[0] >= _MOST_OF:
+                ways = [frozenset({best[1]})]
+            if not ways:
+                return []
+            needed.append(ways)
+        return needed
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """The words of a document in order, each with the passage it stands in."""
+
+    words: Sequence[str]
+    owners: Sequence[str]
+
+    @classmethod
+    def of(cls, passages: Sequence[Passage]) -> Document:
+        words: list[str] = []
+        owners: list[str] = []
+        for passage in sorted(passages, key=lambda one: one.start):
+            own = words_of(passage.text)
+            words += own
+            owners += [passage.id] * len(own)
+        return cls(words, owners)
+
+    def ways(self, text: str) -> Iterator[Way]:
+        """The passages that hold the text, for each place where it stands."""
+        wanted = words_of(text)
+        for start in range(len(self.words) - len(wanted) + 1):
+            end = start + len(wanted)
+            if wanted and self.words[start] == wanted[0] and self.words[start:end] == wanted:
+                yield frozenset(self.owners[start:end])
+
+    def nearest(self, text: str) -> tuple[float, str]:
+        """The passage with most word pairs of the text, and their share."""
+        wanted = set(pairwise(words_of(text)))
+        held: dict[str, set[tuple[str, str]]] = defaultdict(set)
+        for pair, owner in zip(pairwise(self.words), self.owners, strict=False):
+            if pair in wanted:
+                held[owner].add(pair)
+        best = max(held, key=lambda owner: len(held[owner]), default="")
+        return (len(held[best]) / len(wanted), best) if best else (0.0, "")
+
+
+def words_of(text: str) -> list[str]:
+    return _WORD.findall(text.lower())
