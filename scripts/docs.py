@@ -17,7 +17,7 @@ from scripts.pages.peers import peers_proxy, peers_published, peers_quality, pee
 from scripts.pages.performance import gateway, gateway_sizing, indexing, record, soak, speed
 from scripts.pages.practice import calibration, cautious, redteam
 from scripts.pages.quality import headline, limits, own_figures, quality, rules
-from scripts.pages.reference import commands, embedder, keys, schemas
+from scripts.pages.reference import commands, embedder, keys, roles, schemas
 from scripts.pages.tables import DOCS
 
 BEGIN, END = "<!-- generated: {} -->", "<!-- end -->"
@@ -42,6 +42,7 @@ def pages() -> dict[str, str]:
         "real": ("quality.md", "\n".join(quality("fast tier", "strong tier"))),
         "commands": ("reference/cli.md", "\n".join(commands())),
         "keys": ("reference/settings.md", "\n".join(keys())),
+        "roles": ("how-to/access.md", "\n".join(roles())),
         "embedder": ("reference/models.md", "\n".join(embedder())),
         "retrieval": ("quality.md", "\n".join(retrieval())),
         "indexing": ("quality.md", "\n".join(indexing())),

@@ -6,16 +6,24 @@ import json
 import typing
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated, Any, Literal
 
 import click
 
 from scripts.pages.tables import head, line, result
+from suffice.access.keys import Role
 from suffice.cli import cli
+from suffice.evidence.library import Library
+from suffice.mcp.server import RESOURCES, open_server
+from suffice.mcp.tools import Caller, Tools
 from suffice.models.card import read_card
 from suffice.models.catalog import EMBEDDERS, weights
+from suffice.server.app import create_app
 from suffice.server.json_schema import Schema
 from suffice.server.openapi_schemas import SCHEMAS
+from suffice.server.roles import Endpoint, endpoints
 from suffice.settings import CollectionSettings, RouteSettings, Settings, UpstreamSettings
 from suffice.settings.limits import ABOUT
 from suffice.settings.webhooks import WebhookSettings
@@ -38,6 +46,27 @@ def _help(command: click.Command, context: click.Context) -> Iterator[str]:
         return
     context.max_content_width = 90
     yield f"### `{context.command_path}`\n\n```text\n{command.get_help(context)}\n```\n"
+
+
+def roles() -> Iterator[str]:
+    """Which role may use which endpoint, page and tool."""
+    yield from head("endpoint, page or tool", *(role.value for role in Role))
+    with TemporaryDirectory() as folder:
+        library = Library.open(Path(folder, "empty.db"), create=True)
+        app = create_app(Settings(), library)
+        library.store.close()
+    for one in endpoints(app.routes):
+        if not one.path.startswith("/{route}"):
+            yield _role_line(f"`{one.method} {one.path}`", one)
+    server = open_server(typing.cast(Tools, None), Caller())
+    for name, role in server.roles.items():
+        yield _role_line(f"MCP tool `{name}`", Endpoint("", name, (role,)))
+    yield _role_line("MCP resources", Endpoint("", "", (RESOURCES,)))
+
+
+def _role_line(name: str, endpoint: Endpoint) -> str:
+    may = "yes" if endpoint.roles else "no key needed"
+    return line(name, *(may if endpoint.allows(role) else "" for role in Role))
 
 
 def keys() -> Iterator[str]:

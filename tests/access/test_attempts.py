@@ -179,3 +179,15 @@ def test_an_ipv6_network_counts_as_one_address(attempts: Attempts) -> None:
         attempts.failed(Attempt(f"2001:db8:1:2::{n}", f"name {n}"))
     assert attempts.wait(Attempt("2001:db8:1:2:ffff::1", "ada")) == 2
     assert attempts.wait(Attempt("2001:db8:1:3::1", "ada")) == 0
+
+
+def test_failures_from_the_future_lock_nobody_out(attempts: Attempts, seconds: Seconds) -> None:
+    """They were counted by a clock that had jumped forward."""
+    ada = Attempt(HERE, "ada")
+    seconds.now = 1e9
+    fail(attempts, ada, 8)
+    assert attempts.wait(ada) > 0
+    seconds.now = 1e6
+    assert attempts.wait(ada) == 0
+    fail(attempts, ada, 1)
+    assert attempts.wait(ada) > 0

@@ -18,9 +18,10 @@ from suffice.evidence.edge import EdgeIndex
 from suffice.evidence.generations import publish
 from suffice.evidence.index import Filter, Index
 from suffice.evidence.ingest import Ingest
+from suffice.evidence.read.process import Reader
 from suffice.evidence.search import open_index
 from suffice.evidence.store import Store
-from suffice.settings import QdrantSettings, Settings
+from suffice.settings import QdrantSettings, ReadSettings, Settings
 from suffice.types import Kind, Passage
 from tests.fakes import HashEmbedder
 
@@ -45,7 +46,16 @@ QUESTIONS = [
 def filled(path: Path, folder: Path) -> Store:
     store = Store.open(path, create=True)
     for settings in SETTINGS.values():
-        run = Ingest(store, EMBEDDER, settings, "default", TODAY, False, lambda *_: None)
+        run = Ingest(
+            store,
+            EMBEDDER,
+            settings,
+            "default",
+            TODAY,
+            False,
+            lambda *_: None,
+            Reader(ReadSettings()),
+        )
         run.folder(folder)
         run.finish()
     return store

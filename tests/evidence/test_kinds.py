@@ -21,12 +21,20 @@ from suffice.evidence.ingest import Ingest
 from suffice.evidence.kinds import KINDS, Classifier, classifier_fingerprint
 from suffice.evidence.library import Library
 from suffice.evidence.prototypes import PROTOTYPES
+from suffice.evidence.read.process import Reader
 from suffice.evidence.rows import Vectors
 from suffice.evidence.search import Search, open_index
 from suffice.evidence.split import embedded_text
 from suffice.evidence.store import Store
 from suffice.models.embedder import Embedder
-from suffice.settings import GateSettings, KindSettings, PrototypeSettings, SearchSettings, Settings
+from suffice.settings import (
+    GateSettings,
+    KindSettings,
+    PrototypeSettings,
+    ReadSettings,
+    SearchSettings,
+    Settings,
+)
 from suffice.types import Kind, Passage
 from tests.earlier import of_schema
 
@@ -197,7 +205,9 @@ def run(store: Store, embedder: Embedder, own: PrototypeSettings | None = None) 
     gate = GateSettings(kinds=KindSettings(own or PrototypeSettings()))
     settings = Settings(gate=gate)
     day = date(2026, 11, 15)
-    return Ingest(store, embedder, settings, "default", day, False, lambda *_: None)
+    return Ingest(
+        store, embedder, settings, "default", day, False, lambda *_: None, Reader(ReadSettings())
+    )
 
 
 def kinds(store: Store, embedder: Embedder) -> dict[tuple[str, tuple[str, ...]], Kind]:

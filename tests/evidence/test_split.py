@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from time import perf_counter
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -128,3 +131,45 @@ def test_a_passage_stays_on_one_page() -> None:
         ("Second page.", 2),
         ("Third page.", 3),
     ]
+
+
+class CountingTokens:
+    """One token a word. Counts the characters that it is given."""
+
+    def __init__(self) -> None:
+        self.characters = 0
+
+    def token_ends(self, text: str) -> list[int]:
+        self.characters += len(text)
+        return [match.end() for match in re.finditer(r"\S+", text)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"| {'word ' * 20_000}|\n|---|\n" + "| 1 | two |\n" * 20_000,
+        f"# {'word ' * 20_000}\n\n" + "Leave is 30 days. " * 20_000,
+    ],
+    ids=["a long header", "a long heading"],
+)
+def test_what_stands_above_passages_is_not_tokenized_for_each_of_them(text: str) -> None:
+    tokens = CountingTokens()
+    pieces = split(Content(text, markdown=True), "T", tokens, 256)
+    assert len(pieces) > 100
+    assert tokens.characters < 3 * len(text)
+    assert all(len(context("T", piece.heading)) < 1_000 for piece in pieces)
+
+
+@pytest.mark.timing
+@pytest.mark.parametrize(
+    "unit", ["| 1 | two |\n", "```\n# a\n```\n# b\n"], ids=["a table", "code blocks"]
+)
+def test_splitting_takes_time_in_proportion_to_the_text(unit: str) -> None:
+    def seconds(times: int) -> float:
+        content = Content("| a | b |\n|---|---|\n" + unit * times, markdown=True)
+        began = perf_counter()
+        split(content, "T", CountingTokens(), 256)
+        return perf_counter() - began
+
+    seconds(1_000)
+    assert seconds(32_000) < 8 * seconds(8_000)

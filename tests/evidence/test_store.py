@@ -14,10 +14,11 @@ from sqlalchemy import inspect, select
 
 from suffice.errors import DocumentMissing, StoreFull, StoreMissing
 from suffice.evidence.ingest import Ingest, Report
+from suffice.evidence.read.process import Reader
 from suffice.evidence.sources import read_text
 from suffice.evidence.store import Store
 from suffice.evidence.tables import METADATA, versions
-from suffice.settings import Settings
+from suffice.settings import ReadSettings, Settings
 from suffice.types import Passage
 from tests.fakes import HashEmbedder
 
@@ -26,7 +27,9 @@ TODAY = date(2026, 11, 15)
 
 def ingest(store: Store, day: date = TODAY, collection: str = "default") -> Ingest:
     quiet = lambda what, done, total: None  # noqa: E731
-    return Ingest(store, HashEmbedder(), Settings(), collection, day, False, quiet)
+    return Ingest(
+        store, HashEmbedder(), Settings(), collection, day, False, quiet, Reader(ReadSettings())
+    )
 
 
 def add(store: Store, folder: Path, day: date = TODAY) -> Report:

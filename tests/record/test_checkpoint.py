@@ -271,6 +271,9 @@ def test_one_is_written_after_so_many_minutes(place: str, key: str, tmp_path: Pa
     assert append_after(0) == [1]
     assert append_after(5) == [1]
     assert append_after(6) == [1, 3]
+    assert append_after(60 * 24 * 1500) == [1, 3, 4]  # the clock jumps forward
+    assert append_after(-60 * 24 * 1500) == [1, 3, 4, 5]  # and is corrected
+    assert append_after(5) == [1, 3, 4, 5]
     database.close()
 
 

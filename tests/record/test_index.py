@@ -16,6 +16,7 @@ from suffice.learn.monitor.indexing import Indexing
 from suffice.learn.monitor.metrics import Metric
 from suffice.learn.monitor.series import Series, Span, series
 from suffice.learn.monitor.tallies import decision_index, quantile, seconds_of, step_of
+from suffice.log.moment import timestamp
 from suffice.log.tables import DECISIONS, INDEX_TABLES, RECORDS, TALLIES, USES
 from suffice.record import index
 from suffice.record.decision import Filing
@@ -450,3 +451,19 @@ def test_durations_fall_into_classes() -> None:
     counts = {step_of(0.1): 90, step_of(2.0): 10}
     assert quantile(counts, 0.5) == pytest.approx(0.1, rel=0.2)
     assert quantile(counts, 0.95) == pytest.approx(2.0, rel=0.2)
+
+
+def test_a_span_holds_its_decisions_although_a_clock_had_jumped(
+    log: Log, clock: MovingClock
+) -> None:
+    log.write(answer("before"))
+    clock.later(days=1500)
+    log.write(answer("jumped"))
+    clock.later(days=-1499)
+    log.write(answer("after"))
+    indexed(log)
+    days = [timestamp(START + timedelta(days=n)) for n in (0, 1, 2, 1600)]
+    found = Decisions(log)
+    assert listed(found.page(Wanted(until=days[2]))) == ["after", "before"]
+    assert listed(found.page(Wanted(since=days[1], until=days[2]))) == ["after"]
+    assert listed(found.page(Wanted(since=days[2], until=days[3]))) == ["jumped"]

@@ -14,6 +14,7 @@ from sqlalchemy import inspect, text
 
 from suffice.errors import SettingsError, StoreError, StoreFull, StoreUnreachable
 from suffice.log.entry import Choice
+from suffice.log.moment import timestamp
 from suffice.log.record import Record, new_id
 from suffice.log.tables import CHECKPOINTS, HEAD, RECORDS
 from suffice.record.decision import Filing, decision_of
@@ -140,14 +141,16 @@ def test_no_record_is_no_fault(log: Log) -> None:
 
 def test_a_clock_that_runs_back_does_not_take_the_log_with_it(place: str) -> None:
     at = datetime(2026, 5, 1, 12, tzinfo=UTC)
-    moments = iter([at, at - timedelta(milliseconds=5), at - timedelta(hours=1), at + timedelta(1)])
+    moments = iter(
+        [at, at - timedelta(milliseconds=5), at - timedelta(minutes=5), at + timedelta(1)]
+    )
     log = Log(Database.open(place, create=True), clock=lambda: next(moments))
     for n in range(4):
         log.append(some.note(n))
     found = list(log.entries())
     noon = "2026-05-01T12:00:00.000000Z"
     assert [one.time for one in found] == [noon, noon, noon, "2026-05-02T12:00:00.000000Z"]
-    assert [one.clock for one in found] == ["", "", "2026-05-01T11:00:00.000000Z", ""]
+    assert [one.clock for one in found] == ["", "", "2026-05-01T11:55:00.000000Z", ""]
     assert log.verify().whole
     log.close()
     log.database.close()
@@ -304,3 +307,32 @@ def test_a_name_that_is_none_is_refused() -> None:
     for kind, field in (("Verdict", "a"), ("note", "two words"), ("note", "who"), ("note", "a\nb")):
         with pytest.raises(ValueError, match="not a valid name"):
             Record(kind, {field: 1})
+
+
+def test_a_clock_that_jumped_forward_does_not_rule_later_times(place: str) -> None:
+    at = datetime(2026, 5, 1, 12, tzinfo=UTC)
+    jumped = at + timedelta(days=1500)
+    hours = [at, jumped, *(at + timedelta(hours=n) for n in (1, 2))]
+    moments = iter(hours)
+    log = Log(Database.open(place, create=True), clock=lambda: next(moments))
+    for n in range(4):
+        log.append(some.note(n))
+    found = list(log.entries())
+    assert [one.time for one in found] == [timestamp(moment) for moment in hours]
+    assert [one.clock for one in found] == ["", "", timestamp(hours[2]), ""]
+    assert [one.sequence for one in found] == [1, 2, 3, 4]
+    verified = log.verify(deep=True)
+    assert verified.whole
+    assert (verified.steps_back, verified.first_step_back) == (1, 3)
+    log.close()
+    log.database.close()
+
+
+def test_a_time_that_was_changed_after_sealing_is_a_fault(log: Log) -> None:
+    for n in range(3):
+        log.append(some.note(n))
+    with log.database.writing() as connection:
+        old = "2020-01-01T00:00:00.000000Z"
+        changed = RECORDS.update().where(RECORDS.c.sequence == 2)
+        connection.execute(changed.values(time=old, clock=old))
+    assert not log.verify().whole

@@ -140,7 +140,7 @@ def test_what_is_given_is_what_it_has(
     assert found == Principal(
         made.principal.id,
         "one",
-        frozenset(roles),
+        frozenset(roles) or frozenset({Role.CALLER}),  # a key without a role is a caller
         frozenset(labels),
         frozenset(collections),
         frozenset(routes),

@@ -163,6 +163,6 @@ def _digest(name: str) -> str:
 
 def _left(excess: int, since: float, longest: float) -> float:
     """The seconds left to wait after `excess` failures beyond those allowed."""
-    if excess < 0 or since > _FORGOTTEN:
+    if excess < 0 or not -longest <= since <= _FORGOTTEN:  # by a clock that had jumped forward
         return 0.0
     return max(min(_FIRST * 2.0 ** min(excess, 30), longest) - since, 0.0)

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 
 from suffice.access.keys import ALL, Principal, Role, checked_roles
 from suffice.access.signed_headers import HEADERS, EndUser, SignedHeaders
-from suffice.errors import IdentityError, SettingsError
+from suffice.errors import IdentityError, PrincipalError, SettingsError
 from suffice.log.masking import Masks
 from suffice.settings import IdentitySettings, Settings, TokenSettings
 
@@ -47,8 +47,8 @@ class Identities:
             name = own.headers.secret_env
             secrets = _secrets(environ, name, "server.identity.headers.secret_env")
             headers = SignedHeaders(secrets, own.headers.window_seconds)
-        for named in own.roles.values():
-            checked_roles(named)  # report a wrong name before the first request
+        for group, named in own.roles.items():
+            _check_roles(group, named)
         token = _tokens(own.jwt) if own.jwt.jwks else None
         return cls(own, headers, token, _shown(settings, environ))
 
@@ -123,6 +123,19 @@ class Identities:
 
 def _mapped(names: Mapping[str, Sequence[str]], groups: frozenset[str]) -> frozenset[str]:
     return frozenset(name for group in (ALL, *groups) for name in names.get(group, ()))
+
+
+def _check_roles(group: str, named: Sequence[str]) -> None:
+    """Report a wrong name before the first request."""
+    key = f"server.identity.roles.{group}"
+    try:
+        if not checked_roles(named):
+            allowed = ", ".join(role.value for role in Role)
+            raise SettingsError(
+                f"{key} names no role.", remedy=f"Name one of {allowed}, or remove the group."
+            )
+    except PrincipalError as problem:
+        raise SettingsError(f"{key}: {problem.message}", remedy=problem.remedy) from None
 
 
 def _one(name: str, values: HeaderValues) -> str | None:

@@ -48,7 +48,8 @@ class Role(StrEnum):
     """The roles a principal can have."""
 
     CALLER = "caller"
-    """May ask, gate and check, and give feedback on its own answers."""
+    """May ask, gate and check, and give feedback on its own answers. A key that is created without
+    a role has this one."""
     VIEWER = "viewer"
     """May see the pages of the site, but not withheld drafts."""
     REVIEWER = "reviewer"
@@ -129,7 +130,7 @@ class Principals(RecordedChanges):
         made = Principal(
             secrets.token_hex(8),
             checked_name(name),
-            checked_roles(roles),
+            checked_roles(roles) or frozenset({Role.CALLER}),
             checked_set("label", labels),
             checked_set("collection", collections),
             checked_set("route", routes),
@@ -236,10 +237,13 @@ def columns_of(value: Principal, hash: str, kind: str = KIND) -> dict[str, Any]:
 
 def principal_of(row: Row[Any], team_limits: Mapping[str, str | None]) -> Principal:
     """The principal of a row; `team_limits` maps teams to their limits as JSON."""
+    roles = frozenset(Role(role) for role in json.loads(row.roles))
+    if row.kind == KIND:
+        roles = roles or frozenset({Role.CALLER})  # keys of earlier versions could have no role
     return Principal(
         row.id,
         row.name,
-        frozenset(Role(role) for role in json.loads(row.roles)),
+        roles,
         frozenset(json.loads(row.labels)),
         frozenset(json.loads(row.collections)),
         frozenset(json.loads(row.routes)),

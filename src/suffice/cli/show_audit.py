@@ -62,6 +62,7 @@ def verified(value: Verified) -> dict[str, Any]:
             for fault in value.faults
         ],
         "count": value.count,
+        "steps_back": value.steps_back,
         "seconds": round(value.seconds, 3),
     }
 
@@ -89,6 +90,10 @@ def show_verified(found: Verified) -> None:
         name = f"  {fault.id}" if fault.id else ""
         row = Text.assemble((f"{fault.sequence:>8}  ", "bold"), plain(f"{fault.message}{name}"))
         console.print(row, soft_wrap=True)
+    if found.steps_back:
+        where = f"first before record {found.first_step_back:,}"
+        note = f"The time goes back at {found.steps_back:,} places, {where}: a clock was wrong."
+        console.print(Text(note, style="yellow"))
     if found.erased:
         console.print(Text(f"Content was erased from {found.erased:,} records.", style="dim"))
     if not found.checkpoints:

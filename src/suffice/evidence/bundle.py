@@ -16,10 +16,12 @@ from typing import Any
 from suffice.errors import SourceMissing, Unreadable
 from suffice.evidence.index import today
 from suffice.evidence.inputs import Given, carried_id
-from suffice.evidence.read import SUFFIXES, Content, read_bytes, read_file
+from suffice.evidence.read import SUFFIXES, Content, load_file, read_bytes
+from suffice.evidence.read.process import Reader
 from suffice.evidence.rows import NewVersion
 from suffice.evidence.sources import Cutting, check_exists, files, read_version
 from suffice.evidence.versions import EVER, NEVER, Dated, Force, in_force
+from suffice.settings import ReadSettings
 from suffice.types import Kind, Passage
 
 _NUMBERED = re.compile(r"^[ \t]*\[(\d{1,4})\][ \t]*", re.MULTILINE)
@@ -38,7 +40,8 @@ def read_bundle(source: Path, cutting: Cutting, max_bytes: int) -> list[Given]:
     if source.is_dir():
         return list(_folder(source, cutting, max_bytes))
     if source.suffix.lower() in SUFFIXES - {".json", ".txt", ".md"}:
-        return _of_content(read_file(source, max_bytes)[1], source.name)
+        data = load_file(source, max_bytes)
+        return _of_content(read_bytes(data, source.suffix, source.name), source.name)
     return read_piece(_load(source, max_bytes), source.name, max_bytes)
 
 
@@ -109,7 +112,8 @@ def _folder(source: Path, cutting: Cutting, max_bytes: int) -> Iterator[Passage]
             f"{source} contains no supported document.",
             remedy=f"Suffice reads {', '.join(sorted(SUFFIXES))}.",
         )
-    read = [read_version(file, "default", cutting, max_bytes) for file in listing.files]
+    reader = Reader(ReadSettings(max_bytes=max_bytes))
+    read = [read_version(file, "default", cutting, reader) for file in listing.files]
     for version, force in zip(read, _forces(read), strict=True):
         yield from _passages(version, force)
 

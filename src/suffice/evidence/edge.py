@@ -6,8 +6,8 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from suffice.errors import ModelMismatch, StoreDamaged, StoreMissing
-from suffice.evidence.generations import current, engine, state_of
+from suffice.errors import ModelMismatch, StoreDamaged, StoreFull, StoreMissing
+from suffice.evidence.generations import current, engine, reserve, state_of
 from suffice.evidence.index import PUBLIC, Filter, Hit, today
 from suffice.evidence.keywords import bm25, edge
 from suffice.evidence.rows import Vectors
@@ -89,6 +89,10 @@ class EdgeIndex:
                 self._open(newest)
                 self._loaded = newest
                 return
+            except StoreFull:
+                if self._shard is None:
+                    raise
+                return  # the generation that is open still answers
             except StoreDamaged:
                 if attempt + 1 == _ATTEMPTS:
                     raise
@@ -108,8 +112,10 @@ class EdgeIndex:
                 remedy="Run: suffice index --rebuild, or restore the previous embedder.model.",
             )
         q = edge()
+        shard = self._folder / newest / "shard"
         with engine(self._folder):
-            self._shard = q.EdgeShard.load(str(self._folder / newest / "shard"))
+            reserve(shard)
+            self._shard = q.EdgeShard.load(str(shard))
 
 
 def _filter(allowed: Filter) -> Any:

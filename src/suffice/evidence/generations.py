@@ -35,6 +35,8 @@ _GRAPH_FROM_KB = 200_000
 # Qdrant maps its files into memory, so a full disk would kill the process. Check free space first.
 _SPARE_BYTES = 64_000_000
 _BYTES_A_PASSAGE = 8_000
+_MAPPED_BYTES = 160_000_000
+"""The size of the files of an empty index, nearly all of it empty blocks."""
 _BLOCK = 1 << 16
 _WAIT = 60.0
 _NAME = re.compile(r"generation-\d{6,}")
@@ -249,8 +251,42 @@ def _clean(folder: Path, *keep: str) -> None:
             shutil.rmtree(old / "master", ignore_errors=True)
 
 
+def reserve(shard: Path) -> None:
+    """Give all files of a shard their space before the engine maps them, or raise `StoreFull`. In a
+    memory file system, even reading an empty block takes space, and where none is left, the
+    operating system kills the process."""
+    if not _in_memory(shard):
+        return
+    try:
+        for path in shard.rglob("*"):
+            if path.is_file() and (size := path.stat().st_size):
+                with path.open("r+b") as file:
+                    os.posix_fallocate(file.fileno(), 0, size)
+    except OSError as problem:
+        if problem.errno == errno.ENOSPC:
+            raise StoreFull(
+                f"The search index in {shard.parent.parent} cannot be opened: its file system is "
+                "full.",
+                remedy="Free some space there, or name a folder on a disk in the setting 'index'.",
+            ) from problem
+        # The writer has removed this generation, for example: loading it reports that.
+
+
+def _in_memory(folder: Path) -> bool:
+    """Whether a folder is in a memory file system, by the list of mounts that Linux keeps."""
+    try:
+        lines = Path("/proc/self/mounts").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return False
+    mounts = [line.split()[1:3] for line in lines.splitlines()]
+    above = [(len(place), kind) for place, kind in mounts if folder.resolve().is_relative_to(place)]
+    return max(above, default=(0, ""))[1] in ("tmpfs", "ramfs")
+
+
 def _ask_for_room(folder: Path, last: Path | None, passages: int) -> None:
     size = sum(file.stat().st_size for file in last.rglob("*") if file.is_file()) if last else 0
+    if last is None and _in_memory(folder):
+        size = _MAPPED_BYTES
     needed = 2 * (size + passages * _BYTES_A_PASSAGE) + _SPARE_BYTES
     free = shutil.disk_usage(folder).free
     if free < needed:

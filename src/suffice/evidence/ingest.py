@@ -19,6 +19,7 @@ from suffice.evidence.generations import index_model, publish
 from suffice.evidence.kinds import Classifier, classifier_fingerprint
 from suffice.evidence.qdrant_upload import upload, uploaded_model
 from suffice.evidence.read import SUFFIXES
+from suffice.evidence.read.process import Reader
 from suffice.evidence.remote import is_url, remote_files
 from suffice.evidence.rows import Known, NewVersion
 from suffice.evidence.sources import Cutting, Failure, File, Listing, files, read_version
@@ -65,6 +66,7 @@ class Ingest:
     today: date
     strict: bool
     progress: Progress
+    reader: Reader
 
     @property
     def cutting(self) -> Cutting:
@@ -176,8 +178,7 @@ class Ingest:
                 f"{file.name}: the store already has this document, from {before.root}.",
                 remedy="Index this folder into a separate --collection or --store.",
             )
-        limit = self.settings.read.max_bytes
-        return read_version(file, self.collection, self.cutting, limit)
+        return read_version(file, self.collection, self.cutting, self.reader)
 
     def _embed(self) -> int:
         total, done = self.store.count_unembedded(self.embedder.id), 0

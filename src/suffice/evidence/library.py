@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from suffice.evidence.generations import catch_up, current
@@ -11,6 +11,7 @@ from suffice.evidence.index import Filter, today
 from suffice.evidence.ingest import Ingest, Progress, Report
 from suffice.evidence.qdrant_server import Server
 from suffice.evidence.read import FrontMatter
+from suffice.evidence.read.process import Reader
 from suffice.evidence.search import Search, open_index
 from suffice.evidence.sources import read_input, read_text, read_upload
 from suffice.evidence.store import Store
@@ -30,6 +31,11 @@ class Library:
     store: Store
     embedder: Embedder
     settings: Settings
+    reader: Reader = field(init=False, repr=False, compare=False)
+    """Reads documents in a process of its own."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "reader", Reader(self.settings.read))
 
     @classmethod
     def open(
@@ -68,9 +74,8 @@ class Library:
     ) -> Report:
         """Index one document that is not a file, under the given name."""
         run = self._run(collection, True, progress)
-        limit = self.settings.read.max_bytes
         with self.store.alone(self.settings.store_wait_seconds):
-            version = read_input(data, name, collection, run.cutting, run.today, limit)
+            version = read_input(data, name, collection, run.cutting, run.today, self.reader)
             report = run.document(version, rebuild=rebuild)
             return replace(report, embedded=run.finish(rebuild=rebuild))
 
@@ -85,9 +90,8 @@ class Library:
     ) -> Report:
         """Index an uploaded file under the given name. `given` holds its declared fields."""
         run = self._run(collection, True, progress)
-        limit = self.settings.read.max_bytes
         # Read before taking the lock, so that an unreadable file delays nobody.
-        version = read_upload(data, name, given, collection, run.cutting, run.today, limit)
+        version = read_upload(data, name, given, collection, run.cutting, run.today, self.reader)
         with self.store.alone(self.settings.store_wait_seconds):
             report = run.document(version)
             return replace(report, embedded=run.finish())
@@ -144,6 +148,5 @@ class Library:
         return current(self.store.index)
 
     def _run(self, collection: str, strict: bool, progress: Progress) -> Ingest:
-        return Ingest(
-            self.store, self.embedder, self.settings, collection, today(), strict, progress
-        )
+        made_of = (self.store, self.embedder, self.settings)
+        return Ingest(*made_of, collection, today(), strict, progress, self.reader)

@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Protocol
 
 from suffice.errors import SourceMissing, Unreadable
-from suffice.evidence.read import SUFFIXES, Content, FrontMatter, read_bytes, read_file
+from suffice.evidence.read import SUFFIXES, Content, FrontMatter, load_file
 from suffice.evidence.read.frontmatter import merged
+from suffice.evidence.read.process import Reader
 from suffice.evidence.rows import NewVersion
-from suffice.evidence.split import Tokens, context, split
+from suffice.evidence.split import Tokens, context, short_name, split
 from suffice.evidence.versions import family
 from suffice.sql.storable import replace_unstorable
 from suffice.text.readable import readable
@@ -70,7 +71,8 @@ class Cutting:
 
 
 def files(source: Path) -> Listing:
-    """The supported files in a folder, or the given file, in a fixed order."""
+    """The supported files in a folder, or the given file, in a fixed order. Links are followed only
+    to files in the same folder: whoever may write to it may not be allowed to read other files."""
     check_exists(source)
     root = source.resolve()
     if root.is_file():
@@ -83,9 +85,17 @@ def files(source: Path) -> Listing:
         name = _text(Path(problem.filename).relative_to(root))
         failures.append(Failure(name, f"{name} cannot be listed: {problem.strerror}."))
 
+    def leads_out(path: Path) -> bool:
+        if not path.is_symlink() or _target(path).is_relative_to(root):
+            return False
+        name = _text(path.relative_to(root))
+        reason = f"{name} is a link out of the folder, so it was skipped."
+        failures.append(Failure(name, f"{reason} To index its target, copy it into the folder."))
+        return True
+
     found = tuple(
         File(_text(path.relative_to(root)), path, _text(root), _stamp(path))
-        for path in _walk(root, unread)
+        for path in _walk(root, unread, leads_out)
     )
     return Listing(_text(root), found, tuple(failures))
 
@@ -108,13 +118,26 @@ def check_exists(source: Path) -> None:
         ) from None
 
 
-def _walk(root: Path, unread: Callable[[OSError], None]) -> Iterator[Path]:
+def _walk(
+    root: Path, unread: Callable[[OSError], None], left_out: Callable[[Path], bool]
+) -> Iterator[Path]:
+    """The supported files. Links to folders are not followed."""
     for folder, folders, names in os.walk(root, onerror=unread):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        shown = sorted(name for name in folders if not name.startswith("."))
+        folders[:] = [name for name in shown if not left_out(Path(folder, name))]
         for name in sorted(names):
             path = Path(folder, name)
-            if not name.startswith(".") and path.suffix.lower() in SUFFIXES:
+            supported = not name.startswith(".") and path.suffix.lower() in SUFFIXES
+            if supported and not left_out(path):
                 yield path
+
+
+def _target(link: Path) -> Path:
+    """Where a link leads. A link in a circle leads to itself; reading it reports the error."""
+    try:
+        return link.resolve()
+    except (OSError, RuntimeError):
+        return link
 
 
 def _stamp(path: Path) -> str:
@@ -125,23 +148,24 @@ def _stamp(path: Path) -> str:
     return f"{stat.st_mtime_ns}:{stat.st_size}"
 
 
-def read_version(file: File, collection: str, cutting: Cutting, max_bytes: int) -> NewVersion:
+def read_version(file: File, collection: str, cutting: Cutting, reader: Reader) -> NewVersion:
     """Read and split a file."""
     if file.remote is not None:
-        data = file.remote.read(max_bytes)
-        content = read_bytes(data, file.path.suffix, file.name, max_bytes)
+        data = file.remote.read(reader.settings.max_bytes)
+        content = reader.read(data, file.path.suffix, file.name)
         return _version(file, collection, data, content, file.remote.day, cutting)
-    data, content = read_file(file.path, max_bytes)
+    data = load_file(file.path, reader.settings.max_bytes)
+    content = reader.read(data, file.path.suffix, file.path.name)
     day = datetime.fromtimestamp(file.path.stat().st_mtime, UTC).date()
     return _version(file, collection, data, content, day, cutting)
 
 
 def read_input(
-    data: bytes, name: str, collection: str, cutting: Cutting, today: date, max_bytes: int
+    data: bytes, name: str, collection: str, cutting: Cutting, today: date, reader: Reader
 ) -> NewVersion:
     """Read standard input as a document of the given name. The suffix determines the format."""
     suffix = Path(name).suffix.lower()
-    content = read_bytes(data, suffix if suffix in SUFFIXES else ".md", name, max_bytes)
+    content = reader.read(data, suffix if suffix in SUFFIXES else ".md", name)
     file = File(name, Path(name), name, "")
     return _version(file, collection, data, content, today, cutting)
 
@@ -153,11 +177,11 @@ def read_upload(
     collection: str,
     cutting: Cutting,
     today: date,
-    max_bytes: int,
+    reader: Reader,
 ) -> NewVersion:
     """Read an uploaded file with a supported suffix, under its name and with its declared
     fields."""
-    content = read_bytes(data, Path(name).suffix, name, max_bytes)
+    content = reader.read(data, Path(name).suffix, name)
     try:
         content = replace(content, front=merged(content.front, given))
     except Unreadable as flaw:
@@ -187,7 +211,7 @@ def _version(
 ) -> NewVersion:
     front = content.front
     digest = hashlib.sha256(data).hexdigest()
-    declared = readable(front.title or "").strip()  # a title may contain HTML
+    declared = readable(short_name(front.title or "")).strip()  # a title may contain HTML
     title = declared or Path(file.name).stem.replace("-", " ").replace("_", " ")
     pieces = tuple(split(content, title, cutting.tokens, cutting.budget))
     texts = [content.text[piece.start : piece.end] for piece in pieces]

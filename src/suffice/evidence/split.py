@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+from array import array
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ _FENCED = re.compile(r"^[ \t]*(```|~~~).*?^[ \t]*\1[ \t]*$", re.MULTILINE | re.D
 # A tokenizer creates an object per token, so very long text is counted in slices of this size.
 _SLICE = 100_000
 _LEAST_BUDGET = 16
+_LONGEST_NAME = 300
 
 
 class Tokens(Protocol):
@@ -67,6 +69,11 @@ def placed(passage: Passage) -> str:
     return "\n".join([*above, passage.text])
 
 
+def short_name(name: str) -> str:
+    """A title or heading, cut if it is longer than any name: each passage is embedded below it."""
+    return name if len(name) <= _LONGEST_NAME else f"{name[:_LONGEST_NAME]}…"
+
+
 def context(title: str, heading: Sequence[str]) -> str:
     """The context of a passage: the document title and the headings above it."""
     parts = [title, *heading]
@@ -85,12 +92,14 @@ def _sections(content: Content, title: str) -> Iterator[_Section]:
     path: list[tuple[int, str]] = []
     if content.markdown:
         fences = [match.span() for match in _FENCED.finditer(text, content.body)]
+        opened = [first for first, _ in fences]
         for match in _HEADING.finditer(text, content.body):
-            if any(first <= match.start() < last for first, last in fences):
+            before = bisect_right(opened, match.start())
+            if before and match.start() < fences[before - 1][1]:
                 continue
             yield _Section(start, match.start(), _path(path, title))
             level = len(match[1])
-            path = [entry for entry in path if entry[0] < level] + [(level, match[2])]
+            path = [entry for entry in path if entry[0] < level] + [(level, short_name(match[2]))]
             start = match.end()
     yield _Section(start, len(text), _path(path, title))
 
@@ -116,6 +125,7 @@ def _pack(
     def page(place: int) -> int:
         return bisect_right(content.pages, section.start + place)
 
+    tables, cost = _Tables(body), {"": 0}
     goal, left = _even(len(ends), room), room
     start: int | None = None
     end, header = 0, ""
@@ -126,8 +136,10 @@ def _pack(
             yield _piece(content, section, start, end, header)
             start = None
         if start is None:
-            start, header = unit[0], table_header(body, unit[0])
-            left = room - len(tokens.token_ends(header))
+            start, header = unit[0], tables.header(unit[0])
+            if header not in cost:  # a header is the same for all pieces of its table
+                cost = {"": 0, header: len(tokens.token_ends(header))}
+            left = room - cost[header]
             if left < max(room // 2, size(unit)):  # no room left for the table's rows
                 header, left = "", room
         end = unit[1]
@@ -135,7 +147,7 @@ def _pack(
         yield _piece(content, section, start, end, header)
 
 
-def _units(body: str, ends: list[int], room: int) -> Iterator[Span]:
+def _units(body: str, ends: Sequence[int], room: int) -> Iterator[Span]:
     """The sentences of a section. Sentences over the budget are split."""
     for start, end in sentences(body):
         first, last = bisect_right(ends, start), bisect_right(ends, end)
@@ -171,8 +183,8 @@ def _cut(body: str, start: int, limit: int, end: int) -> int:
     return cut if cut > start else limit
 
 
-def _token_ends(body: str, tokens: Tokens) -> list[int]:
-    ends: list[int] = []
+def _token_ends(body: str, tokens: Tokens) -> Sequence[int]:
+    ends = array("I")  # a tenth of the memory of a list
     start = 0
     while start < len(body):
         stop = min(start + _SLICE, len(body))
@@ -181,21 +193,39 @@ def _token_ends(body: str, tokens: Tokens) -> list[int]:
     return ends
 
 
-def table_header(text: str, start: int) -> str:
-    """The first row of the table that contains a position; empty if it is not inside a table."""
-    end = text.find("\n", start)
-    if "|" not in text[start : end if end >= 0 else len(text)]:
-        return ""
-    first, second = "", ""
-    while start > 0:
-        begin = text.rfind("\n", 0, start - 1) + 1
-        line = text[begin : start - 1].strip()
-        if "|" not in line:
-            break
-        first, second, start = line, first, begin
-    if not TABLE_RULE.fullmatch(second):
-        return ""
-    return first if is_header(first) else f"| {first.strip('| ')} |"
+class _Tables:
+    """Finds the header of the table that a position continues, reading each line once: a table may
+    have a million rows. Positions must not decrease."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._rows = 0
+        """Rows of the table before the line."""
+        self._first = self._header = ""
+        self._read(0)
+
+    def header(self, start: int) -> str:
+        """The first row of the table; empty outside a table and in its first two rows."""
+        while self._end < start:
+            self._pass()
+        return self._header if start <= self._bar else ""
+
+    def _read(self, start: int) -> None:
+        end = self._text.find("\n", start)
+        self._start, self._end = start, end if end >= 0 else len(self._text)
+        self._bar = self._text.rfind("|", start, self._end)
+
+    def _pass(self) -> None:
+        line = self._text[self._start : self._end].strip() if self._rows < 2 else ""
+        self._rows = self._rows + 1 if self._bar >= 0 else 0
+        if self._rows == 1:
+            self._first = line
+        elif self._rows == 2 and TABLE_RULE.fullmatch(line):
+            whole = is_header(self._first)
+            self._header = self._first if whole else f"| {self._first.strip('| ')} |"
+        if self._rows < 2:
+            self._header = ""
+        self._read(self._end + 1)
 
 
 def _piece(content: Content, section: _Section, start: int, end: int, header: str) -> Piece:

@@ -45,6 +45,11 @@ class Verified:
     count: int
     """Total number of faults; `faults` holds the first of them."""
     seconds: float
+    steps_back: int = 0
+    """Places where the time goes back because a clock had been wrong. They are no faults: the
+    order of the records is that of their numbers."""
+    first_step_back: int = 0
+    """The number of the first record after such a place; 0 without one."""
 
     @property
     def whole(self) -> bool:

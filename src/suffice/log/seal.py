@@ -26,6 +26,9 @@ _MOVE = (
 )
 _SKEW = timedelta(seconds=1)
 """The tolerated clock difference between machines."""
+_WRONG = timedelta(minutes=10)
+"""A larger difference is no difference between machines: the log's last time is wrong, because a
+clock had jumped forward, or this clock is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,10 +100,13 @@ def _there(connection: Connection, ids: Collection[str]) -> set[str]:
 
 
 def _moment(head: Head, now: datetime) -> tuple[str, str]:
-    """The timestamp of the next records, which never goes back, and the clock reading if the clock
-    is behind the log by more than the tolerance."""
+    """The timestamp of the next records, and the clock reading if the clock is behind the log by
+    more than the tolerance. The timestamp goes back only where a clock was wrong, and then equals
+    the clock reading, so that a verification can report the place."""
     time = timestamp(now)
     if time >= head.time:
         return time, ""
     behind = read(head.time) - now
+    if behind > _WRONG:
+        return time, time
     return head.time, time if behind > _SKEW else ""

@@ -61,6 +61,8 @@ def verify(
         checkpoints=len(checkpoints),
         faults=tuple(walk.faults.found),
         count=walk.faults.count,
+        steps_back=walk.steps,
+        first_step_back=walk.first_step,
         seconds=time.perf_counter() - start,
     )
 
@@ -117,6 +119,9 @@ class _Walk:
         self.records = 0
         self.faults = Faults()
         self.erasures = Erasures()
+        self.steps = 0
+        """Places where the time goes back because a clock had been wrong."""
+        self.first_step = 0
 
     def through(self, portion: Sequence[Glance]) -> None:
         """Verify a batch. An intact record costs only two hashes."""
@@ -141,11 +146,20 @@ class _Walk:
             elif self.deep:
                 id, *_, root, _ = columns.split(b"\n")
                 self._root(sequence, id, root, manifest(_text(payload)))
+            if columns and b"\n\n" not in columns:  # no empty line: a clock was behind
+                self._step_back(sequence, columns)
             if whole:
                 self.last, self.previous, self.other = sequence, link, link
             self.before = columns or b""
             if erasure:
                 self._erasure(sequence, payload)
+
+    def _step_back(self, sequence: int, columns: bytes) -> None:
+        """Count a record whose time goes back because a clock had been wrong."""
+        _, time, clock, *_ = columns.split(b"\n")
+        if time == clock:
+            self.steps += 1
+            self.first_step = self.first_step or sequence
 
     def _examine(self, row: Row) -> None:
         """Examine a record that failed the quick check and report its faults."""

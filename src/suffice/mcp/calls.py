@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from time import perf_counter
-from typing import Any
+from typing import Any, TypeVar
 
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError, UnexpectedToolError
+from mcp_types import ToolAnnotations
 from pydantic import ValidationError
 
+from suffice.access.keys import Role
 from suffice.mcp.tools import Caller
 from suffice.server.telemetry.stats import NOW, RequestStats, StatsListener
 
+F = TypeVar("F", bound=Callable[..., Any])
 CALLER = "suffice.caller"
 """The key of the caller in the ASGI scope of an HTTP request."""
 
@@ -23,6 +26,16 @@ def caller_of(request: Any, otherwise: Caller) -> Caller:
     return found if isinstance(found, Caller) else otherwise
 
 
+def no_role(who: Caller, role: Role | None) -> str:
+    """Why a caller may not call what needs this role."""
+    if role is None:
+        return "Nobody may call this: it names no role."
+    return (
+        f"This needs a key with the role '{role.value}', which '{who.name}' does not have. "
+        f"To create one, run: suffice keys create NAME --role {role.value}"
+    )
+
+
 class ToolServer(MCPServer[Any]):
     """An MCP server that reports each tool call to its listeners. `asking` is the default
     caller."""
@@ -31,6 +44,18 @@ class ToolServer(MCPServer[Any]):
         super().__init__("suffice", **options)
         self._asking = asking
         self._watches = watches
+        self.roles: dict[str, Role] = {}
+        """The role that each tool needs. A tool without a role is refused to everyone."""
+
+    def tool_for(self, role: Role, title: str, annotations: ToolAnnotations) -> Callable[[F], F]:
+        """Decorator that registers a tool for callers with this role."""
+        register = self.tool(title=title, annotations=annotations)
+
+        def registered(call: F) -> F:
+            self.roles[call.__name__] = role
+            return register(call)
+
+        return registered
 
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
@@ -43,6 +68,8 @@ class ToolServer(MCPServer[Any]):
             if unknown:
                 allowed = ", ".join(properties[name])
                 raise ToolError(f"Unknown argument '{unknown[0][:60]}'. Allowed: {allowed}.")
+            if name in properties:
+                self._check_role(name, context)
             return await super().call_tool(name, arguments, context)
         except UnexpectedToolError:
             stats.status = 500
@@ -55,6 +82,12 @@ class ToolServer(MCPServer[Any]):
             stats.end()
             for watch in self._watches:
                 watch(stats)
+
+    def _check_role(self, tool: str, context: Context[Any, Any] | None) -> None:
+        request = context.request_context.request if context is not None else None
+        who, role = caller_of(request, self._asking), self.roles.get(tool)
+        if role is None or not who.has(role):
+            raise ToolError(no_role(who, role))
 
     def _stats(self, tool: str, context: Context[Any, Any] | None) -> RequestStats:
         request = context.request_context.request if context is not None else None

@@ -93,7 +93,7 @@ class Guarded:
         admitted(admission)
         if caller is ANYONE:
             return None
-        return Caller(caller.name, caller.labels, True, caller.user, caller.team)
+        return Caller(caller.name, caller.labels, True, caller.user, caller.team, caller.roles)
 
 
 def http_app(server: MCPServer[Any], tools: Tools, settings: ServerSettings, host: str) -> Guarded:

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, TypeVar, cast
 from urllib.parse import quote
 
 from suffice import __version__
+from suffice.access.keys import Role
 from suffice.errors import ExtraMissing, SufficeError
 from suffice.evidence.index import today
 from suffice.evidence.rows import VersionInfo
@@ -19,19 +20,22 @@ from suffice.server.telemetry.stats import StatsListener
 
 try:
     from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
-    from mcp.server.mcpserver import Context, MCPServer
+    from mcp.server.mcpserver import Context
     from mcp.server.mcpserver.exceptions import ResourceNotFoundError, ToolError
-    from mcp_types import ListResourcesResult, Resource, ToolAnnotations
+    from mcp.shared.exceptions import MCPError
+    from mcp_types import INVALID_REQUEST, ListResourcesResult, Resource, ToolAnnotations
     from pydantic import Field
 
     from suffice.mcp import results
-    from suffice.mcp.calls import ToolServer, caller_of
+    from suffice.mcp.calls import ToolServer, caller_of, no_role
 except ImportError as problem:
     raise ExtraMissing("The MCP server", "mcp") from problem
 
 T = TypeVar("T")
 DOCUMENT = "suffice://documents/{+name}{?version}"
 _PAGE = 100
+RESOURCES = Role.CALLER
+"""The role that resources need."""
 _READS = ToolAnnotations(read_only_hint=True, open_world_hint=False)
 """The tool changes no document. Recording its decision does not count as a change."""
 _ADDS = ToolAnnotations(
@@ -49,9 +53,7 @@ Question = Annotated[str, Field(description="The question in full, as a person w
 WhoAsks = Callable[[Context[Any, Any]], Caller]
 
 
-def open_server(
-    tools: Tools, asking: Caller, watches: Sequence[StatsListener] = ()
-) -> MCPServer[Any]:
+def open_server(tools: Tools, asking: Caller, watches: Sequence[StatsListener] = ()) -> ToolServer:
     """Create the MCP server for the tools. `asking` is the default caller; `watches` are called
     with the statistics of each tool call."""
 
@@ -59,12 +61,15 @@ def open_server(
         return caller_of(context.request_context.request, asking)
 
     async def listed(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
-        """List only the resources that the caller may read."""
+        """List only the resources that the caller may read, and nothing to others than callers."""
+        asks = caller_of(ctx.request, asking)
+        if ctx.method.startswith("resources/") and not asks.has(RESOURCES):
+            raise MCPError(INVALID_REQUEST, no_role(asks, RESOURCES))
         if ctx.method != "resources/list":
             return await call_next(ctx)
         cursor = str((ctx.params or {}).get("cursor") or "0")
         start = int(cursor) if cursor.isdigit() else 0
-        return _listed(tools, caller_of(ctx.request, asking), start)
+        return _listed(tools, asks, start)
 
     server = ToolServer(
         asking,
@@ -81,8 +86,8 @@ def open_server(
     return server
 
 
-def _add_asking(server: MCPServer[Any], tools: Tools, who: WhoAsks) -> None:
-    @server.tool(title="Search evidence", annotations=_READS)
+def _add_asking(server: ToolServer, tools: Tools, who: WhoAsks) -> None:
+    @server.tool_for(Role.CALLER, "Search evidence", _READS)
     def search_evidence(
         context: Context[Any, Any],
         question: Question,
@@ -97,7 +102,7 @@ def _add_asking(server: MCPServer[Any], tools: Tools, who: WhoAsks) -> None:
         """
         return _called(results.SearchResult, tools.search, who(context), question, top)
 
-    @server.tool(title="Ask", annotations=_READS)
+    @server.tool_for(Role.CALLER, "Ask", _READS)
     def ask(context: Context[Any, Any], question: Question) -> results.Answer:
         """Answer a question from the documents, checked and cited, or refuse with reasons.
 
@@ -107,7 +112,7 @@ def _add_asking(server: MCPServer[Any], tools: Tools, who: WhoAsks) -> None:
         """
         return _called(results.Answer, tools.ask, who(context), question)
 
-    @server.tool(title="Validate a draft", annotations=_READS)
+    @server.tool_for(Role.CALLER, "Validate a draft", _READS)
     def validate_draft(
         context: Context[Any, Any],
         draft: Annotated[str, Field(description="The answer to show; [n] cites the n-th passage.")],
@@ -131,7 +136,7 @@ def _add_asking(server: MCPServer[Any], tools: Tools, who: WhoAsks) -> None:
             results.Validation, tools.validate, who(context), draft, question, passages, texts
         )
 
-    @server.tool(title="Report feedback", annotations=_ADDS)
+    @server.tool_for(Role.CALLER, "Report feedback", _ADDS)
     def report_feedback(
         context: Context[Any, Any],
         record: Annotated[str, Field(description="The `record` returned with the decision.")],
@@ -148,8 +153,8 @@ def _add_asking(server: MCPServer[Any], tools: Tools, who: WhoAsks) -> None:
         return _called(results.Feedback, tools.feedback, who(context), record, rating, comment)
 
 
-def _add_showing(server: MCPServer[Any], tools: Tools, who: WhoAsks) -> None:
-    @server.tool(title="Show a passage", annotations=_READS)
+def _add_showing(server: ToolServer, tools: Tools, who: WhoAsks) -> None:
+    @server.tool_for(Role.CALLER, "Show a passage", _READS)
     def show_passage(
         context: Context[Any, Any],
         passage: Annotated[str, Field(description="The passage id, from a search or a citation.")],
@@ -160,7 +165,7 @@ def _add_showing(server: MCPServer[Any], tools: Tools, who: WhoAsks) -> None:
         """
         return _called(results.ShownPassage, tools.passage, who(context), passage)
 
-    @server.tool(title="Show a document", annotations=_READS)
+    @server.tool_for(Role.CALLER, "Show a document", _READS)
     def show_document(
         context: Context[Any, Any],
         document: Annotated[str, Field(description="The document name, as given in passages.")],

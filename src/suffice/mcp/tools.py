@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from suffice import serialize as as_json
+from suffice.access.keys import Principal, Role
 from suffice.answers import Checker
 from suffice.errors import DocumentMissing, EvidenceError, StoreError
 from suffice.evidence.documents import StoredDocuments
@@ -55,6 +56,10 @@ class Caller:
     user: str = ""
     """The user on whose behalf the key is used."""
     team: str = ""
+    roles: frozenset[Role] = frozenset({Role.CALLER})
+
+    def has(self, role: Role) -> bool:
+        return Principal("", self.name, self.roles).has(role)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -143,13 +144,14 @@ def chosen(connection: Connection, wanted: Wanted, reader: Reader | None) -> Sel
         conditions.append(table.action == wanted.action)
     if wanted.caller:
         conditions.append(table.caller == wanted.caller)
-    for moment, later in ((wanted.since, True), (wanted.until, False)):
-        if moment:
-            first = _first(connection, moment)
-            if first is None and later:
-                return None
-            if first is not None:
-                conditions.append(table.sequence >= first if later else table.sequence < first)
+    if wanted.since or wanted.until:
+        numbers = select(func.min(table.sequence), func.max(table.sequence))
+        low, high = connection.execute(numbers.where(*_span(wanted, table.time))).one()
+        if low is None:
+            return None
+        # A page is read by number. In this form the times do not lead to another index.
+        times = _span(wanted, func.coalesce(table.time, ""))
+        conditions += [table.sequence.between(low, high), *times]
     if wanted.text:
         conditions.append(_holding(connection, wanted.text.lower(), reader))
     if wanted.document:
@@ -160,21 +162,21 @@ def chosen(connection: Connection, wanted: Wanted, reader: Reader | None) -> Sel
     return select(DECISIONS).where(*conditions)
 
 
+def _span(wanted: Wanted, time: ColumnElement[str]) -> Iterator[ColumnElement[bool]]:
+    """The conditions on the time of a decision. Where a clock was wrong, times are in another order
+    than numbers."""
+    if wanted.since:
+        yield time >= wanted.since
+    if wanted.until:
+        yield time < wanted.until
+
+
 def _reached(connection: Connection, before: int | None) -> int | None:
     """The number down to which one page looks for a text; `None`: all decisions are looked at. A
     text has no index, so a page reads a limited number of decisions."""
     last = connection.scalar(select(func.max(DECISIONS.c.sequence))) or 0
     low = min(before if before is not None else last + 1, last + 1) - SEARCHED
     return low if low > 1 else None
-
-
-def _first(connection: Connection, moment: str) -> int | None:
-    """The number of the first decision at or after a moment. Times never decrease, so a span of
-    time is a range of numbers."""
-    table = DECISIONS.c
-    asked = select(table.sequence).where(table.time >= moment)
-    found: int | None = connection.scalar(asked.order_by(table.time, table.sequence).limit(1))
-    return found
 
 
 def _holding(connection: Connection, text: str, reader: Reader | None) -> ColumnElement[bool]:

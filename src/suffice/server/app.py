@@ -12,6 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Mount, Route
 
+from suffice.access.keys import Role
 from suffice.errors import StoreError
 from suffice.evidence.library import Library
 from suffice.server.anthropic.errors import FORMAT as ANTHROPIC
@@ -33,6 +34,7 @@ from suffice.server.openai.responses import responses
 from suffice.server.openapi import document
 from suffice.server.request import as_response, served
 from suffice.server.reviews import review
+from suffice.server.roles import needs_no_role
 from suffice.server.telemetry.logs import access_log
 from suffice.server.telemetry.metrics import Metrics, metrics_for
 from suffice.server.telemetry.totals import usage_watch
@@ -72,25 +74,27 @@ def create_app(
             metrics.close()
 
     api = [
-        Route("/chat/completions", served(chat), methods=["POST"]),
-        Route("/completions", served(completions), methods=["POST"]),
-        Route("/responses", served(responses), methods=["POST"]),
-        Route("/messages", served(messages, ANTHROPIC), methods=["POST"]),
-        Route("/embeddings", served(embeddings), methods=["POST"]),
-        Route("/models", served(models)),
-        Route("/models/{model:path}", served(model)),
-        Route("/gate", served(gate), methods=["POST"]),
-        Route("/check", served(check), methods=["POST"]),
-        Route("/feedback", served(feedback), methods=["POST"]),
-        Route("/reviews/{record}", served(review)),
-        Route("/guarantee", served(guarantee)),
-        Route("/monitor", served(monitor)),
-        Route("/documents", served(documents.list_)),
-        Route("/documents", served(documents.add), methods=["POST"]),
-        Route("/documents/reindex", served(documents.reindex), methods=["POST"]),
-        Route("/documents/{name:path}", served(documents.show)),
-        Route("/documents/{name:path}", served(documents.retire), methods=["DELETE"]),
-        Route("/council/vote", served(Council().vote), methods=["POST"]),
+        Route("/chat/completions", served(chat, Role.CALLER), methods=["POST"]),
+        Route("/completions", served(completions, Role.CALLER), methods=["POST"]),
+        Route("/responses", served(responses, Role.CALLER), methods=["POST"]),
+        Route("/messages", served(messages, Role.CALLER, errors=ANTHROPIC), methods=["POST"]),
+        Route("/embeddings", served(embeddings, Role.CALLER), methods=["POST"]),
+        Route("/models", served(models, Role.CALLER)),
+        Route("/models/{model:path}", served(model, Role.CALLER)),
+        Route("/gate", served(gate, Role.CALLER), methods=["POST"]),
+        Route("/check", served(check, Role.CALLER), methods=["POST"]),
+        Route("/feedback", served(feedback, Role.CALLER, Role.REVIEWER), methods=["POST"]),
+        Route("/reviews/{record}", served(review, Role.CALLER, Role.REVIEWER)),
+        Route("/guarantee", served(guarantee, Role.CALLER, Role.VIEWER)),
+        Route("/monitor", served(monitor, Role.CALLER, Role.VIEWER)),
+        Route("/documents", served(documents.list_, Role.LIBRARIAN)),
+        Route("/documents", served(documents.add, Role.LIBRARIAN), methods=["POST"]),
+        Route("/documents/reindex", served(documents.reindex, Role.LIBRARIAN), methods=["POST"]),
+        Route("/documents/{name:path}", served(documents.show, Role.LIBRARIAN)),
+        Route(
+            "/documents/{name:path}", served(documents.retire, Role.LIBRARIAN), methods=["DELETE"]
+        ),
+        Route("/council/vote", served(Council().vote, Role.CALLER), methods=["POST"]),
     ]
     app = Starlette(
         routes=[
@@ -116,11 +120,13 @@ def create_app(
     return app
 
 
+@needs_no_role
 async def healthz(request: Request) -> Response:
     """Liveness probe: the process is running."""
     return as_response({"status": "ok"})
 
 
+@needs_no_role
 async def readyz(request: Request) -> Response:
     """Readiness probe: the gateway is not shutting down, its queue is not full, its store is
     writable, its disk has space, and the collections it searches have documents or accept uploads
@@ -149,6 +155,7 @@ async def readyz(request: Request) -> Response:
     return as_response({**status, "routes": sorted(named), **known})
 
 
+@needs_no_role
 async def openapi(request: Request) -> Response:
     """The OpenAPI document."""
     return as_response(document())

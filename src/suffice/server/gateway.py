@@ -267,6 +267,7 @@ class Gateway:
 
     async def close(self) -> None:
         self.document_jobs.close()
+        self.library.reader.close()
         self.indexing.close()
         await asyncio.to_thread(self.webhooks.close)
         if self.monitoring is not None:

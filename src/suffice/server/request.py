@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ from typing import Any
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
-from suffice.access.keys import Principal
+from suffice.access.keys import Principal, Role
 from suffice.errors import SufficeError
 from suffice.server.auth import identified
 from suffice.server.errors import OPENAI, ApiError, ErrorFormat, bad, fault_of
@@ -23,6 +23,7 @@ from suffice.server.inference_pool import closing
 from suffice.server.json_body import JSON_TYPE, decode, encode
 from suffice.server.offload import offload
 from suffice.server.rate_limiter import admitted, rate_headers
+from suffice.server.roles import check_role, needs
 from suffice.server.sending import Events, Gone, stopped
 from suffice.server.telemetry.logs import description_of
 from suffice.server.telemetry.stats import NOW, RequestStats
@@ -111,10 +112,13 @@ Handler = Callable[[RequestContext], Awaitable[Response]]
 
 
 def served(
-    handle: Handler, errors: ErrorFormat = OPENAI
+    handle: Handler, role: Role, *others: Role, errors: ErrorFormat = OPENAI
 ) -> Callable[[Request], Awaitable[Response]]:
-    """Wrap a handler as an endpoint. Every failure becomes a JSON error, never an HTML page."""
+    """Wrap a handler as an endpoint for callers with any of the roles. Every failure becomes a JSON
+    error, never an HTML page."""
+    roles = (role, *others)
 
+    @needs(*roles)
     async def endpoint(request: Request) -> Response:
         gateway: Gateway = request.app.state.gateway
         stats = RequestStats(request.url.path, time.perf_counter())
@@ -126,7 +130,9 @@ def served(
         try:
             try:
                 async with asyncio.timeout_at(until):
-                    response = await _answered(handle, request, gateway, stack, stats, errors)
+                    response = await _answered(
+                        handle, roles, request, gateway, stack, stats, errors
+                    )
             except TimeoutError:
                 response, stats.status = errors.response(LATE), LATE.status
             except asyncio.CancelledError:
@@ -149,6 +155,7 @@ def served(
 
 async def _answered(
     handle: Handler,
+    roles: Sequence[Role],
     request: Request,
     gateway: Gateway,
     stack: ExitStack,
@@ -157,6 +164,7 @@ async def _answered(
 ) -> Response:
     try:
         context = await _enter(request, gateway, stack, stats)
+        check_role(context.caller, roles)
         response = await handle(context)
         if context.unsettled:
             await context.settled()

@@ -16,6 +16,18 @@ class ReadSettings(Checked):
     max_bytes: Annotated[int, Range(1, 1 << 40)] = setting(
         20_000_000, "Maximum size of a file, in bytes. Larger files are refused."
     )
+    max_characters: Annotated[int, Range(1, 1 << 40)] = setting(
+        50_000_000,
+        "Maximum length of the text of a file, in characters: a Word file, a PDF and a table can "
+        "hold far more text than bytes.",
+    )
+    seconds: Annotated[float, Range(0.1, 86_400)] = setting(
+        60.0, "Maximum time to read a file. A process of its own reads it, which is then killed."
+    )
+    memory_bytes: Annotated[int, Range(1 << 27, 1 << 40)] = setting(
+        512_000_000,
+        "Maximum memory of that process, in bytes. Enforced on Linux.",
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -100,8 +100,9 @@ class IdentitySettings(Checked):
     roles: Mapping[str, tuple[str, ...]] = field(
         default_factory=dict,
         metadata={
-            ABOUT: "Maps groups to roles. A person has only the roles that the key has too. The "
-            "group `*` stands for every person. Empty: a person has the roles of the key."
+            ABOUT: "Maps groups to roles. A person has only the roles that the key has too, and "
+            "asks only with the role `caller`. The group `*` stands for every person. Empty: a "
+            "person has the roles of the key."
         },
     )
     required_for: tuple[str, ...] = setting(

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from suffice.errors import Unreadable
 from suffice.evidence import read
-from suffice.evidence.read import SUFFIXES, Content, read_bytes, read_file
+from suffice.evidence.read import SUFFIXES, Content, load_file, read_bytes
 
 Write = Callable[..., bytes]
 MARKUP = st.lists(
@@ -71,7 +71,8 @@ def test_damaged_files(pdf_of: Write, docx_of: Write, cut: int, place: int, junk
 def test_file_comes_with_its_bytes(tmp_path: Path) -> None:
     path = tmp_path / "a.MD"
     path.write_bytes(b"# Leave\r\n")
-    data, content = read_file(path, max_bytes=9)
+    data = load_file(path, max_bytes=9)
+    content = read_bytes(data, path.suffix, path.name)
     assert data == b"# Leave\r\n"
     assert content.text == "# Leave\n"
 
@@ -81,7 +82,7 @@ def test_file_over_the_limit(tmp_path: Path) -> None:
     with path.open("wb") as file:
         file.truncate(50_000_000)
     with pytest.raises(Unreadable) as caught:
-        read_file(path, max_bytes=20_000_000)
+        load_file(path, max_bytes=20_000_000)
     assert caught.value.message == "big.txt is 50.0 MB, over the limit of 20.0 MB."
     assert caught.value.remedy == "Split the file, or raise read.max_bytes in the settings."
 
@@ -92,7 +93,7 @@ def test_file_that_grows_after_the_look(tmp_path: Path, monkeypatch: pytest.Monk
     looks = iter([lambda size, limit: None, read.check_size])
     monkeypatch.setattr(read, "check_size", lambda size, limit: next(looks)(size, limit))
     with pytest.raises(Unreadable, match="11 bytes, over the limit of 10 bytes"):
-        read_file(path, max_bytes=10)
+        load_file(path, max_bytes=10)
 
 
 def test_what_is_no_readable_file(tmp_path: Path) -> None:
@@ -107,7 +108,7 @@ def test_what_is_no_readable_file(tmp_path: Path) -> None:
         ("nul\0.md", "could not be read"),
     ]:
         with pytest.raises(Unreadable, match=reason):
-            read_file(tmp_path / name, 100)
+            load_file(tmp_path / name, 100)
 
 
 def test_file_without_the_right_to_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -119,7 +120,7 @@ def test_file_without_the_right_to_read(tmp_path: Path, monkeypatch: pytest.Monk
     (tmp_path / "a.md").write_text("secret")
     monkeypatch.setattr(Path, "open", refuse)
     with pytest.raises(Unreadable, match=r"cannot be read: permission denied\. Give the user"):
-        read_file(tmp_path / "a.md", 100)
+        load_file(tmp_path / "a.md", 100)
 
 
 @pytest.mark.parametrize("suffix", ["", ".exe"])

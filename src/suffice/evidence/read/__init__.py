@@ -16,7 +16,7 @@ from suffice.evidence.read import csv, docx, html, json, markdown, pdf
 from suffice.evidence.read.decode import storable
 from suffice.evidence.read.source import Content, FrontMatter
 
-__all__ = ["SUFFIXES", "Content", "FrontMatter", "check_size", "read_bytes", "read_file"]
+__all__ = ["SUFFIXES", "Content", "FrontMatter", "check_size", "load_file", "read_bytes"]
 
 _READERS: dict[str, Callable[[bytes], Content]] = {
     ".md": markdown.read,
@@ -32,23 +32,43 @@ _READERS: dict[str, Callable[[bytes], Content]] = {
 SUFFIXES: frozenset[str] = frozenset(_READERS)
 
 
-def read_bytes(data: bytes, suffix: str, name: str, max_bytes: int | None = None) -> Content:
+def read_bytes(
+    data: bytes,
+    suffix: str,
+    name: str,
+    max_bytes: int | None = None,
+    max_characters: int | None = None,
+) -> Content:
     """Read a document from memory. Bad data always raises `Unreadable`."""
     try:
         if max_bytes is not None:
             check_size(len(data), max_bytes)
-        return _read(data, suffix.lower())
+        content = _read(data, suffix.lower())
+        if max_characters is not None and len(content.text) > max_characters:
+            raise Unreadable(
+                f"has a text of {len(content.text):,} characters, over the limit of "
+                f"{max_characters:,}",
+                remedy="Split the file, or raise read.max_characters in the settings.",
+            )
+        return content
     except Unreadable as flaw:
         raise Unreadable(f"{name} {flaw.message}.", remedy=flaw.remedy) from flaw
+    except RecursionError as error:
+        raise Unreadable(f"{name} is nested too deeply.", remedy="Flatten it.") from error
+    except MemoryError as error:
+        raise Unreadable(
+            f"{name} needs too much memory to read.",
+            remedy="Split the file, or raise read.memory_bytes in the settings.",
+        ) from error
     except Exception as error:  # a parser failure must affect only one file, not the whole run
         reason = str(error).strip().rstrip(".") or type(error).__name__
         raise Unreadable(f"{name} could not be read: {reason}.") from error
 
 
-def read_file(path: Path, max_bytes: int) -> tuple[bytes, Content]:
-    """Read a file of at most `max_bytes`. Return the bytes as well, for hashing."""
+def load_file(path: Path, max_bytes: int) -> bytes:
+    """The bytes of a file of at most `max_bytes`."""
     try:
-        data = _load(path, max_bytes)
+        return _load(path, max_bytes)
     except Unreadable as flaw:
         raise Unreadable(f"{path.name} {flaw.message}.", remedy=flaw.remedy) from flaw
     except FileNotFoundError as error:
@@ -60,7 +80,6 @@ def read_file(path: Path, max_bytes: int) -> tuple[bytes, Content]:
         ) from error
     except (OSError, ValueError) as error:
         raise Unreadable(f"{path.name} could not be read: {error}.") from error
-    return data, read_bytes(data, path.suffix, path.name)
 
 
 def _read(data: bytes, suffix: str) -> Content:

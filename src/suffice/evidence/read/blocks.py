@@ -10,6 +10,9 @@ from itertools import pairwise
 from suffice.errors import Unreadable
 
 _MOST = 100_000_000  # characters
+_MOST_ELEMENTS = 2_000_000
+"""Elements, values or cells of a file. Each takes a few hundred bytes of memory, whatever its
+size."""
 
 
 class Shape(Enum):
@@ -29,6 +32,18 @@ class Block:
 
     text: str
     shape: Shape = Shape.TEXT
+
+
+def check_text(size: int) -> None:
+    """Raise if the text of a file becomes too long while it is read."""
+    if size > _MOST:
+        raise Unreadable("expands to more than 100 million characters", remedy="Split the file.")
+
+
+def check_elements(count: int) -> None:
+    """Raise if a file consists of too many elements, however short they are."""
+    if count > _MOST_ELEMENTS:
+        raise Unreadable(f"has more than {_MOST_ELEMENTS:,} elements", remedy="Split the file.")
 
 
 def join_blocks(blocks: list[Block]) -> str:
@@ -54,10 +69,7 @@ def join_lines(lines: Iterable[str]) -> str:
     for line in lines:
         kept.append(line)
         size += len(line) + 1
-        if size > _MOST:
-            raise Unreadable(
-                "expands to more than 100 million characters", remedy="Split the file."
-            )
+        check_text(size)
     return "\n".join(kept)
 
 

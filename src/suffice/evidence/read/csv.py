@@ -9,12 +9,13 @@ from collections.abc import Iterator
 from itertools import chain, islice, zip_longest
 
 from suffice.errors import Unreadable
-from suffice.evidence.read.blocks import join_lines
+from suffice.evidence.read.blocks import check_elements, join_lines
 from suffice.evidence.read.decode import decode
 from suffice.evidence.read.source import Content
 
 _DELIMITERS = (",", ";", "\t", "|")
 _SAMPLE = 50  # rows
+_COLUMNS = 16_384  # as in Excel
 
 
 def read(data: bytes) -> Content:
@@ -33,7 +34,13 @@ def read(data: bytes) -> Content:
 def _rows(text: str, delimiter: str) -> Iterator[list[str]]:
     """The non-empty rows, with each cell on one line."""
     csv.field_size_limit(max(csv.field_size_limit(), len(text)))
-    for row in csv.reader(io.StringIO(text), delimiter=delimiter):
+    for count, row in enumerate(csv.reader(io.StringIO(text), delimiter=delimiter), 1):
+        check_elements(count)
+        if len(row) > _COLUMNS:
+            raise Unreadable(
+                f"has a row of {len(row):,} columns; the limit is {_COLUMNS:,}",
+                remedy="Split the table by columns.",
+            )
         cells = [" ".join(cell.split()) for cell in row]
         if any(cells):
             yield cells

@@ -8,7 +8,7 @@ from dataclasses import replace
 from xml.etree.ElementTree import Element
 
 from suffice.evidence.read.blocks import Block, Shape, first_heading, join_blocks
-from suffice.evidence.read.ooxml import attribute, name_of, open_package
+from suffice.evidence.read.ooxml import attribute, open_package
 from suffice.evidence.read.source import Content, FrontMatter
 
 # XML cannot contain these two characters, so they can safely mark page breaks.
@@ -16,7 +16,7 @@ _ASKED, _RENDERED = "\f", "\v"
 _PAGE_BREAK = re.compile(r"[\f\v]")
 _SPACE_WITH_BREAKS = re.compile(r"[ \t\n\f\v]+")
 
-_LEFT_OUT = frozenset({"w:pPr", "w:rPr", "w:del", "w:moveFrom", "mc:Fallback"})
+_PROPERTIES = "w:pPr"
 _SIGNS = {
     "w:tab": "\t",
     "w:cr": "\n",
@@ -38,7 +38,7 @@ def read(data: bytes) -> Content:
 
 def _blocks(container: Element, styles: Mapping[str, str]) -> Iterator[Block]:
     for child in container:
-        name = name_of(child)
+        name = child.tag
         if name == "w:p":
             text, boxes = _paragraph(child)
             yield _marked(text, _mark(child, styles))
@@ -47,7 +47,7 @@ def _blocks(container: Element, styles: Mapping[str, str]) -> Iterator[Block]:
         elif name == "w:tbl":
             for row in _within(child, "w:tr"):
                 yield Block(_row([_words(cell) for cell in _within(row, "w:tc")]), Shape.ROW)
-        elif name not in _LEFT_OUT:
+        elif name != _PROPERTIES:
             yield from _blocks(child, styles)
 
 
@@ -59,7 +59,7 @@ def _paragraph(paragraph: Element) -> tuple[str, list[Element]]:
 
 def _runs(element: Element, boxes: list[Element]) -> Iterator[str]:
     for child in element:
-        name = name_of(child)
+        name = child.tag
         if name == "w:t":
             yield child.text or ""
         elif name == "w:br":
@@ -68,14 +68,14 @@ def _runs(element: Element, boxes: list[Element]) -> Iterator[str]:
             boxes.append(child)
         elif name in _SIGNS:
             yield _SIGNS[name]
-        elif name not in _LEFT_OUT:
+        elif name != _PROPERTIES:
             yield from _runs(child, boxes)
 
 
 def _mark(paragraph: Element, styles: Mapping[str, str]) -> str:
     """The Markdown prefix of a heading or list item, from its style or numbering."""
-    declared = next((part for part in paragraph if name_of(part) == "w:pPr"), ())
-    properties = {name_of(item): item for item in declared}
+    declared = next((part for part in paragraph if part.tag == _PROPERTIES), ())
+    properties = {item.tag: item for item in declared}
     style = attribute(properties.get("w:pStyle"), "val").lower()
     for name in (styles.get(style, style), style):
         if heading := _HEADING.fullmatch(name):
@@ -84,7 +84,7 @@ def _mark(paragraph: Element, styles: Mapping[str, str]) -> str:
             return "# "
         if _LIST.match(name):
             return "- "
-    numbering = {name_of(item): item for item in properties.get("w:numPr", ())}
+    numbering = {item.tag: item for item in properties.get("w:numPr", ())}
     return "- " if attribute(numbering.get("w:numId"), "val") not in ("", "0") else ""
 
 
@@ -101,10 +101,10 @@ def _marked(text: str, mark: str) -> Block:
 def _within(element: Element, wanted: str) -> Iterator[Element]:
     """The nearest descendants with that name."""
     for child in element:
-        name = name_of(child)
+        name = child.tag
         if name == wanted:
             yield child
-        elif name not in _LEFT_OUT:
+        elif name != _PROPERTIES:
             yield from _within(child, wanted)
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from html.parser import HTMLParser
 
 from suffice.errors import Unreadable
-from suffice.evidence.read.blocks import Block, Shape, first_heading, join_blocks
+from suffice.evidence.read.blocks import Block, Shape, check_elements, first_heading, join_blocks
 from suffice.evidence.read.decode import decode
 from suffice.evidence.read.frontmatter import declared
 from suffice.evidence.read.source import Content
@@ -64,15 +64,19 @@ class _Page(HTMLParser):
         self._inline: list[str] = []
         self._row: list[list[str]] = []
         self._prefix = ""
-        self._dropping: list[str] = []  # the open dropped elements
+        self._dropping = ""  # the dropped element that is open
+        self._nested = 0  # how often it is open
+        self._tags = 0
         self._in_title = False
         self._in_pre = False
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self._tags += 1
+        check_elements(self._tags)
         if self._dropping or tag in _DROPPED:
             self._flush()
-            if tag in (self._dropping or _DROPPED):
-                self._dropping.append(tag)
+            self._dropping = self._dropping or tag
+            self._nested += tag == self._dropping
         elif tag == "title":
             self._in_title = True
         elif tag == "meta":
@@ -93,8 +97,8 @@ class _Page(HTMLParser):
 
     def handle_endtag(self, tag: str) -> None:
         if self._dropping:
-            if tag == self._dropping[-1]:
-                self._dropping.pop()
+            self._nested -= tag == self._dropping
+            self._dropping = self._dropping if self._nested else ""
         elif tag == "title":
             self._in_title = False
         elif tag in ("tr", "table"):

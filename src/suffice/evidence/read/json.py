@@ -9,35 +9,45 @@ from functools import partial
 from typing import Any
 
 from suffice.errors import Unreadable
-from suffice.evidence.read.blocks import join_lines
+from suffice.evidence.read.blocks import check_elements, join_lines
 from suffice.evidence.read.decode import decode, unix_lines
 from suffice.evidence.read.frontmatter import KIND_NAMES, declared
 from suffice.evidence.read.source import Content, FrontMatter
 
 # Numbers are kept as written: 2.10 does not become 2.1, and no number is too long.
+_VALUES = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\Z)|[\[{,:]', re.DOTALL)
+_FEW = 1_000_000
 _parse = partial(json.loads, parse_int=str, parse_float=str, parse_constant=str)
 
 
 def read(data: bytes) -> Content:
     """The flattened text. Known keys of a top-level object become front matter."""
     text = decode(data)
-    try:
-        value = _load(text)
-        lines = join_lines(_lines("", value))
-    except RecursionError as error:
-        raise Unreadable("is nested too deeply", remedy="Flatten it.") from error
+    value = _load(text)
+    lines = join_lines(_lines("", value))
     blocks = re.sub(r"\n{3,}", "\n\n", lines.strip("\n"))
     return Content(text=blocks, front=_front(value))
 
 
 def _load(text: str) -> Any:
     """One JSON value, or a list of values from JSON lines."""
+    _check_values(text)
     try:
         return _parse(text)
     except json.JSONDecodeError as error:
         if error.msg == "Extra data":
             return _load_lines(text)
         raise _invalid(error, error.lineno) from error
+
+
+def _check_values(text: str) -> None:
+    """Check the number of values, before each takes its memory."""
+    if sum(map(text.count, ",[{:\n")) <= _FEW:
+        return
+    values = 0
+    for part in _VALUES.finditer(text):
+        values += part[0][0] != '"'
+        check_elements(values)
 
 
 def _load_lines(text: str) -> list[Any]:

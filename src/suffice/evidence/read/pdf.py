@@ -10,6 +10,7 @@ from threading import Lock
 from typing import Any
 
 from suffice.errors import Unreadable
+from suffice.evidence.read.blocks import check_elements, check_text
 from suffice.evidence.read.decode import unix_lines
 from suffice.evidence.read.source import Content, FrontMatter
 
@@ -57,7 +58,12 @@ def _extract(data: bytes) -> tuple[str, list[str]]:
         reason = str(error).rstrip(".")
         raise Unreadable(f"is damaged or not a PDF: {reason}") from error
     with closing(document):
-        texts = [_page_text(document, index) for index in range(len(document))]
+        check_elements(len(document))
+        texts, size = [], 0
+        for index in range(len(document)):  # pages can share their content
+            texts.append(_page_text(document, index))
+            size += len(texts[-1])
+            check_text(size)
         return document.get_metadata_value("Title"), texts
 
 

@@ -25,11 +25,12 @@ from prometheus_client.registry import Collector
 from starlette.requests import Request
 from starlette.responses import Response
 
-from suffice.access.keys import ALL
+from suffice.access.keys import ALL, Role
 from suffice.errors import StoreError
 from suffice.server.auth import Authenticator, entered
 from suffice.server.errors import ApiError, fault_of
 from suffice.server.inference_pool import InferencePool
+from suffice.server.roles import check_role, needs
 from suffice.server.telemetry.process import Processes, live_processes
 from suffice.server.telemetry.stats import RequestStats
 from suffice.types import Code, GateDecision, Level, Rescue
@@ -200,9 +201,13 @@ def metrics_for(
     """`GET /metrics`. It needs a key for all routes, because it covers all of them. It works even
     while the gateway refuses other requests."""
 
+    roles = (Role.CALLER, Role.VIEWER)
+
+    @needs(*roles)
     async def endpoint(request: Request) -> Response:
         try:
             caller = await entered(authenticator(), request.headers)
+            check_role(caller, roles)
             if ALL not in caller.routes:
                 raise ApiError(403, "Metrics need a key that may call all routes.", "no_right")
         except ApiError as fault:

@@ -40,7 +40,7 @@ NAV: tuple[NavItem, ...] = (
 def ui_routes(site: Site) -> list[BaseRoute]:
     """The routes under `/ui`."""
     return [
-        Route("/", page(start)),
+        Route("/", page(start, Role.VIEWER)),
         Route("/static/{name}", site.static.serve),
         *sign_in.ROUTES,
         *overview.ROUTES,
@@ -55,7 +55,7 @@ def ui_routes(site: Site) -> list[BaseRoute]:
         *settings_page.ROUTES,
         *people.ROUTES,
         *guide_pages.ROUTES,
-        Route("/{path:path}", page(missing), methods=["GET", "POST"]),
+        Route("/{path:path}", page(missing, Role.VIEWER), methods=["GET", "POST"]),
     ]
 
 

@@ -202,6 +202,6 @@ def _month(day: date) -> tuple[int, int]:
 
 
 ROUTES = [
-    Route("/documents", page(documents_page)),
-    Route("/documents/{name:path}", page(document_page)),
+    Route("/documents", page(documents_page, Role.VIEWER)),
+    Route("/documents/{name:path}", page(document_page, Role.VIEWER)),
 ]

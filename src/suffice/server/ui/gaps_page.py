@@ -166,6 +166,6 @@ def _asking(context: PageContext) -> Answered:
 
 
 ROUTES = [
-    Route("/health/gaps", page(gaps_page)),
+    Route("/health/gaps", page(gaps_page, Role.VIEWER)),
     Route("/health/gaps", page(check, Role.REVIEWER), methods=["POST"]),
 ]

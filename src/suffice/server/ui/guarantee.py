@@ -10,6 +10,7 @@ from typing import Any
 from starlette.responses import Response
 from starlette.routing import Route
 
+from suffice.access.keys import Role
 from suffice.errors import SufficeError
 from suffice.learn.calibrate.certificate import Certificate
 from suffice.learn.monitor.guarantee import Guarantee, Status, in_force, read_certificates
@@ -216,6 +217,6 @@ def _moment(time: str) -> str:
 
 
 ROUTES = [
-    Route("/health", page(health)),
-    Route("/health/tests", page(tests)),
+    Route("/health", page(health, Role.VIEWER)),
+    Route("/health/tests", page(tests, Role.VIEWER)),
 ]

@@ -7,6 +7,7 @@ from dataclasses import replace
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
+from suffice.access.keys import Role
 from suffice.server.ui import security
 from suffice.server.ui.guide import COOKIE, STEPS, Guide, guide_of
 from suffice.server.ui.page import PageContext, PageError, page
@@ -36,6 +37,6 @@ def _kept(context: PageContext, path: str, guide: Guide) -> Response:
 
 
 ROUTES = [
-    Route("/guide/{n:int}", page(step)),
-    Route("/guide", page(switch), methods=["POST"]),
+    Route("/guide/{n:int}", page(step, Role.VIEWER)),
+    Route("/guide", page(switch, Role.VIEWER), methods=["POST"]),
 ]

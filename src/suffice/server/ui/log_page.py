@@ -149,7 +149,7 @@ def _named(action: str) -> str:
 
 
 ROUTES = [
-    Route("/log", page(log_page)),
-    Route("/log/export", page(export), methods=["POST"]),
+    Route("/log", page(log_page, Role.VIEWER)),
+    Route("/log/export", page(export, Role.VIEWER), methods=["POST"]),
     Route("/log/verify", page(verify, Role.REVIEWER), methods=["POST"]),
 ]

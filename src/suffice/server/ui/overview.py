@@ -8,6 +8,7 @@ from datetime import date, timedelta
 from starlette.responses import Response
 from starlette.routing import Route
 
+from suffice.access.keys import Role
 from suffice.learn.monitor.metrics import Metric
 from suffice.learn.monitor.series import Bucket, Series, Span, means, series
 from suffice.learn.monitor.tallies import TOTAL
@@ -222,4 +223,4 @@ def _hour(start: str, before: str) -> str:
     return f"{before}{start[11:13]}:00" if len(start) > 10 else ""
 
 
-ROUTES = [Route("/overview", page(overview))]
+ROUTES = [Route("/overview", page(overview, Role.VIEWER))]

@@ -20,6 +20,7 @@ from suffice.access.keys import Role
 from suffice.errors import SufficeError
 from suffice.server.errors import ApiError, fault_of
 from suffice.server.gateway import Gateway
+from suffice.server.roles import needs, needs_no_role
 from suffice.server.sending import Gone
 from suffice.server.telemetry.logs import description_of
 from suffice.server.ui import security
@@ -83,9 +84,10 @@ Handler = Callable[[PageContext], Awaitable[Response]]
 Endpoint = Callable[[Request], Awaitable[Response]]
 
 
-def page(handler: Handler, role: Role = Role.VIEWER) -> Endpoint:
+def page(handler: Handler, role: Role) -> Endpoint:
     """An endpoint for people with this role. Others are asked to sign in, or get an error."""
 
+    @needs(role)
     async def endpoint(request: Request) -> Response:
         site: Site = request.app.state.site
         browser = Browser.new(request, site)
@@ -102,6 +104,7 @@ def page(handler: Handler, role: Role = Role.VIEWER) -> Endpoint:
 def entry(handler: Callable[[Request, Site, Browser], Awaitable[Response]]) -> Endpoint:
     """An endpoint that does not require sign-in."""
 
+    @needs_no_role
     async def endpoint(request: Request) -> Response:
         site: Site = request.app.state.site
         browser = Browser.new(request, site)

@@ -223,6 +223,6 @@ ROUTES = [
     Route("/people/keys/revoke", page(revoke_key, Role.ADMIN), methods=["POST"]),
     Route("/people/accounts", page(add_account, Role.ADMIN), methods=["POST"]),
     Route("/people/accounts/disable", page(disable_account, Role.ADMIN), methods=["POST"]),
-    Route("/password", page(password_form)),
-    Route("/password", page(change_password), methods=["POST"]),
+    Route("/password", page(password_form, Role.VIEWER)),
+    Route("/password", page(change_password, Role.VIEWER), methods=["POST"]),
 ]

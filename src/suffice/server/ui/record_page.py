@@ -215,7 +215,7 @@ def _short(value: Any) -> str:
 
 
 ROUTES = [
-    Route("/log/{id}", page(record_page)),
-    Route("/log/{id}/json", page(record_json)),
+    Route("/log/{id}", page(record_page, Role.VIEWER)),
+    Route("/log/{id}/json", page(record_json, Role.VIEWER)),
     Route("/log/{id}/replay", page(replay_page, Role.REVIEWER), methods=["POST"]),
 ]

@@ -11,6 +11,7 @@ from typing import Final
 from starlette.requests import Request
 from starlette.responses import Response
 
+from suffice.server.roles import needs_no_role
 from suffice.server.ui.security import BASE, secured
 
 _TYPES: Final = {
@@ -43,6 +44,7 @@ class StaticFiles:
         """The URL of a file, for templates: `static("site.css")`."""
         return f"{BASE}/static/{name}?v={self.digests[name]}"
 
+    @needs_no_role
     async def serve(self, request: Request) -> Response:
         name = request.path_params["name"]
         body = self.files.get(name)

@@ -18,6 +18,7 @@ from typing import Any
 from starlette.responses import Response
 from starlette.routing import Route
 
+from suffice.access.keys import Role
 from suffice.errors import SufficeError
 from suffice.server.endpoints import checked_json, checker_of
 from suffice.server.errors import ApiError
@@ -214,6 +215,6 @@ def _pretty(value: Any) -> str:
 
 
 ROUTES = [
-    Route("/try", page(show)),
-    Route("/try", page(run), methods=["POST"]),
+    Route("/try", page(show, Role.VIEWER)),
+    Route("/try", page(run, Role.VIEWER), methods=["POST"]),
 ]
