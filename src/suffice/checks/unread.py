@@ -10,6 +10,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 
 from suffice.checks.aligned import roots
 from suffice.checks.claim_text import statements
@@ -67,7 +68,7 @@ def unread(draft: Draft, evidence: Evidence) -> tuple[Statement, ...]:
     led = {one.context for one in read if one.checkable and one.context}
     outside = [
         one
-        for one, below in zip(read, (*read[1:], None), strict=True)
+        for one, below in zip_longest(read, read[1:])
         if not one.checkable and not _leads(one, below, led) and one not in claimed
     ]
     known = _Known.of(draft, evidence) if outside else None

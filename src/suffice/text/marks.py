@@ -90,9 +90,9 @@ def decoration(sentence: str) -> list[Span]:
 
 
 def bare(sentence: str) -> str:
-    """A sentence without citation marks and Markdown, on one line."""
+    """A sentence without citation marks and Markdown, on one line. "&lt;" is read as it shows."""
     kept = list(sentence)
     for start, end in decoration(sentence):
         kept[start:end] = [""] * (end - start)
-    text = " ".join("".join(kept).split())
+    text = " ".join("".join(kept).split()).replace("&lt;", "<").replace("&amp;", "&")
     return _BEFORE_POINT.sub(r"\1", text)
