@@ -29,9 +29,10 @@ _CHOICE = frozenset({"index", "message", "delta", "finish_reason", "logprobs"})
 class StreamedChoice:
     """`text` is the text forwarded so far, as a reader sees it, and `raw` its source. `held` is the
     reasoning before it, which is not forwarded. `checked` is the offset up to which claims were
-    checked, and `again` the text length at which to look for more. `over` is the end of the last complete sentence in the text `scanned`
-    so far. `calls` has the last chunk of a tool call; `dropped` is set if a tool was called that is
-    not `offered` (`None`: any), and `long` if the text was truncated to `most` characters."""
+    checked, and `again` the text length at which to look for more. `over` is the end of the last
+    complete sentence in the text `scanned` so far. `calls` has the last chunk of a tool call;
+    `dropped` is set if a tool was called that is not `offered` (`None`: any), and `long` if the
+    text was truncated to `most` characters."""
 
     index: int
     offered: frozenset[str] | None = None

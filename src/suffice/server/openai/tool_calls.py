@@ -43,7 +43,7 @@ class Offer:
 
     names: frozenset[str] = frozenset()
     forced: bool = False
-    described: str = ""
+    described: str = field(default="", compare=False)
     """The definitions of the tools, whose words and names the arguments may repeat."""
 
 
