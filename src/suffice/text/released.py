@@ -33,13 +33,14 @@ _PICTURED = re.compile("[\u203c\u2049\u2122\u2139\u2190-\u2bff\u3030\u303d\U0001
 _BREAK = re.compile("\r\n?|[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 
 _SPECIAL = re.compile(r"[\n`<&\\\[\]!【［〔⟦]")
-_PREFIX = re.compile(r"(?:[ \t]*(?:>|(?:[-*+]|\d{1,9}[.)])(?=[ \t])))*[ \t]*")
+_PREFIX = re.compile(r"(?:[ \t]*(?:>|(?:[-*+]|\d{1,9}[.)])(?=\s|\Z)))*[ \t]*")
 _FENCE = re.compile(r"(`{3,})([^`\n]*)$|(~{3,})([^\n]*)$")
 _CLOSED = re.compile(r"[ \t]*(`{3,}|~{3,})[ \t]*$")
 _LANGUAGE = re.compile(r"[ \t]*([A-Za-z][\w+#.-]{0,19})?[ \t]*")
-_TICKS = re.compile(r"`{1,65}")
-# In a table, a bar ends the code, and what follows may be markup.
-_IN_ROW = re.compile(r"\|(?=[^\n]*?(?:[<&]|\]\())|(?:[<&]|\]\()(?=[^|\n]*\|)")
+_TICKS = re.compile(r"`{1,4}")
+# In a table, a bar ends the code, and what follows may be markup. A tick inside hides from other
+# readers of the text that this is code, so that they may read a mark in it.
+_ENDS_CODE = re.compile(r"[|`](?=[^\n]*?[<&(†])|[<&(†](?=[^\n]*?[|`])")
 _PUNCTUATION = frozenset("!\"#$%'()*+,-./:;=>?@[]^_`{|}~\\")
 _STRUCTURE = frozenset("`*_[]\\~|#!{}")
 _NAME = re.compile(r"</?([A-Za-z][A-Za-z0-9:-]*)")
@@ -83,8 +84,9 @@ _ELEMENTS = frozenset(
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*+"')
 _LONGEST = 2_000
 """The longest comment, tag, link target or code span. A longer one is text."""
+_LONGEST_CODE = 500
 _LABEL = 400
-_MOST_TICKS = 64
+_MOST_TICKS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,6 +200,10 @@ class Renderer:
         """The rest, when the source is complete."""
         self._ended = True
         rest = self.feed("\n" if self._carried else "")
+        if self._fence is not None:  # what follows the text is not code
+            marks, column = self._fence
+            self._emit(f"{'' if self._begins else chr(10)}{' ' * column}{marks}")
+            self._fence = None
         self._opened.clear()
         return rest + self._released()
 
@@ -291,7 +297,9 @@ class Renderer:
     def _newline(self) -> None:
         self._emit("\n")
         self._opened.clear()
-        self._blank, self._empty = self._empty, True
+        # A list mark after an empty line begins a list, so that its first line may be code.
+        self._blank = self._empty or (self._blank and self._first)
+        self._empty = True
         self._begins, self._first, self._row, self._prefix = True, True, False, ""
 
     def _plain(self, text: str) -> None:
@@ -347,6 +355,9 @@ class Renderer:
             rest = info
         if rest.strip():
             self.removed.append(rest)
+        if prefix.strip():  # the code begins below its list mark
+            prefix = f"{prefix.rstrip()}\n{' ' * column}"
+            self._blank = True
         self._emit(f"{prefix}{marks}{name}")
         self._fence = marks, column
         self._place = end
@@ -365,7 +376,7 @@ class Renderer:
             return False
         indent = source[place:start]
         wide = len(indent.expandtabs(4))
-        if source.startswith(marks[0], start) and wide <= column + 3:
+        if source.startswith(marks[0], start):
             end = source.find("\n", start)
             if end < 0 and self._waits(len(source)) and len(source) - start < _LONGEST:
                 return False
@@ -402,20 +413,20 @@ class Renderer:
         if self._waits(run.end()):
             return False
         opens = len(run[0]) <= _MOST_TICKS
-        start, last = run.end(), min(run.end() + _LONGEST, len(source))
+        start, last = run.end(), min(run.end() + _LONGEST_CODE, len(source))
         newline = source.find("\n", start, last)
         for other in _TICKS.finditer(source, start, last if newline < 0 else newline):
             if not opens or self._waits(other.end()):
                 break
             if other[0] != run[0]:
                 continue
-            if _IN_ROW.search(source, start, other.start()):
+            if _ENDS_CODE.search(source, start, other.start()):
                 break
             self._emit(source[place : other.end()])
             self._first, self._place = False, other.end()
             self._row = self._row or "|" in source[start : other.start()]
             return True
-        if opens and newline < 0 and self._waits(start + _LONGEST):
+        if opens and newline < 0 and self._waits(start + _LONGEST_CODE):
             return False
         self._first = False
         escaped = len(run[0]) if opens else 1

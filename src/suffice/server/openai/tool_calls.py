@@ -188,7 +188,7 @@ class _Found:
 
 def _is_text(text: str) -> bool:
     """Whether a string is longer than an identifier."""
-    return len(text) > _LONGEST_NAME or "://" in text or reads_as_text(text)
+    return len(text) > _LONGEST_NAME or reads_as_text(text)
 
 
 def _literal(text: str) -> str:
