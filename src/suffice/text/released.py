@@ -38,9 +38,10 @@ _FENCE = re.compile(r"(`{3,})([^`\n]*)$|(~{3,})([^\n]*)$")
 _CLOSED = re.compile(r"[ \t]*(`{3,}|~{3,})[ \t]*$")
 _LANGUAGE = re.compile(r"[ \t]*([A-Za-z][\w+#.-]{0,19})?[ \t]*")
 _TICKS = re.compile(r"`{1,4}")
-# In a table, a bar ends the code, and what follows may be markup. A tick inside hides from other
-# readers of the text that this is code, so that they may read a mark in it.
-_ENDS_CODE = re.compile(r"[|`](?=[^\n]*?[<&(†])|[<&(†](?=[^\n]*?[|`])")
+# In a table, a bar ends the code, and what follows may be markup.
+_BAR = re.compile(r"\|(?=[^\n]*?(?:[<&†]|\]\())|(?:[<&†]|\]\()(?=[^\n]*?\|)")
+# A tick inside hides from `text.marks` that this is code, so that it would find a mark.
+_TICK = re.compile(r"`(?=[^\n]*?(?:†|\]\())|(?:†|\]\()(?=[^\n]*?`)")
 _PUNCTUATION = frozenset("!\"#$%'()*+,-./:;=>?@[]^_`{|}~\\")
 _STRUCTURE = frozenset("`*_[]\\~|#!{}")
 _NAME = re.compile(r"</?([A-Za-z][A-Za-z0-9:-]*)")
@@ -178,6 +179,12 @@ class Renderer:
     _prefix: str = ""
     """The rendered prefix of this line."""
     _row: bool = False
+    _table: bool = False
+    """Whether a rule stands above this line, so that it may be a row without a bar before it."""
+    _rule: bool = True
+    """Whether this line may be a rule."""
+    _barred: bool = False
+    """Whether this line has code with a bar, which is code only outside of tables."""
     _blank: bool = True
     """Whether the line before this one is empty."""
     _empty: bool = True
@@ -253,6 +260,7 @@ class Renderer:
         self._tail = text[-1]
         self._out.append(text)
         self._held += len(text)
+        self._rule = self._rule and not text.strip("|:- \t>\n")
         if self._empty and not text.isspace():
             self._empty = False
 
@@ -299,6 +307,8 @@ class Renderer:
         self._opened.clear()
         # A list mark after an empty line begins a list, so that its first line may be code.
         self._blank = self._empty or (self._blank and self._first)
+        self._table = not self._empty and (self._table or self._rule)
+        self._rule = True
         self._empty = True
         self._begins, self._first, self._row, self._prefix = True, True, False, ""
 
@@ -328,7 +338,10 @@ class Renderer:
             if end - after < _LONGEST and (fence := _FENCE.match(source[after:end])):
                 self._open_code(prefix, fence[1] or fence[3], fence[2] or fence[4] or "", end)
                 return True
-        self._begins = False
+        if self._barred and source[after : after + 1] != "\n" and after < len(source):
+            self._emit("\n")  # the line with the code must not head a table
+            self._blank, self._table = True, False
+        self._begins = self._barred = False
         self._prefix += prefix
         if prefix:
             self._emit(prefix)
@@ -420,11 +433,12 @@ class Renderer:
                 break
             if other[0] != run[0]:
                 continue
-            if _ENDS_CODE.search(source, start, other.start()):
+            bar = bool(_BAR.search(source, start, other.start()))
+            if _TICK.search(source, start, other.start()) or (bar and (self._row or self._table)):
                 break
+            self._barred = self._barred or bar
             self._emit(source[place : other.end()])
             self._first, self._place = False, other.end()
-            self._row = self._row or "|" in source[start : other.start()]
             return True
         if opens and newline < 0 and self._waits(start + _LONGEST_CODE):
             return False
@@ -622,7 +636,7 @@ class Renderer:
         start, begins = self._opened.pop()
         label = "".join(self._out[start:]).lstrip("!")
         # At the beginning of a line, the label could become a list or a code block.
-        if _MARK.match(label) or (begins and not label[1:2].isalpha()):
+        if _MARK.match(label) or (begins and label[1:2] != "[" and not label[1:2].isalpha()):
             self._emit("]")
         else:
             self._out[start] = ""
