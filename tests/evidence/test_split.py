@@ -110,10 +110,10 @@ def test_pieces_are_ordered_slices_that_lose_nothing_but_headings(source: str, b
 
 
 @given(st.text(max_size=400))
-def test_plain_text_loses_only_white_space(source: str) -> None:
+def test_plain_text_loses_no_words(source: str) -> None:
     pieces = split(Content(source), "", TOKENS, 40)
     kept = "".join(source[p.start : p.end] for p in pieces)
-    assert "".join(kept.split()) == "".join(source.split())
+    assert [*filter(str.isalnum, kept)] == [*filter(str.isalnum, source)]
 
 
 @pytest.mark.parametrize("tail", ["\u200b", "\ufffd", "\xad", "\ufe0f", "\x07", "…" * 50])
@@ -173,3 +173,32 @@ def test_splitting_takes_time_in_proportion_to_the_text(unit: str) -> None:
 
     seconds(1_000)
     assert seconds(32_000) < 8 * seconds(8_000)
+
+
+def pieces_of(source: str, budget: int) -> list[str]:
+    return [source[p.start : p.end] for p in split(Content(source), "", TOKENS, budget)]
+
+
+@pytest.mark.parametrize(
+    "together",
+    [
+        "You must bring:\n\n- a passport of your own",
+        "**How long is it valid?**\n\nFor ten years after issue.",
+        "| Goods | Duty |\n| --- | --- |\n| Beer | 16 |",
+    ],
+)
+def test_what_introduces_a_text_stays_with_it(together: str) -> None:
+    """Wherever the passage before it is full."""
+    for words in range(1, 40):
+        source = f"{'A word. ' * words}\n\n{together}\n"
+        assert any(together in piece for piece in pieces_of(source, 40)), words
+
+
+def test_a_rule_alone_is_no_passage() -> None:
+    assert pieces_of("* * *\n\n" * 40 + "# Leave\n\n---\n", 16) == ["# Leave\n\n---"]
+
+
+def test_long_code_is_cut_between_lines() -> None:
+    code = "```\n" + "".join(f"line {n} of a file\n" for n in range(40)) + "```"
+    first, *_ = pieces_of(code, 40)
+    assert first.endswith("of a file")

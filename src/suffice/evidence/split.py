@@ -1,7 +1,7 @@
 """Splits a document into passages at headings and sentences.
 
 Each piece is a slice of the source text, `source[piece.start:piece.end]`. Pieces do not overlap,
-and together they omit only headings and white space.
+and together they omit only headings, white space, and rules without words.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import math
 import re
 from array import array
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -24,6 +24,7 @@ _FENCED = re.compile(r"^[ \t]*(```|~~~).*?^[ \t]*\1[ \t]*$", re.MULTILINE | re.D
 # A tokenizer creates an object per token, so very long text is counted in slices of this size.
 _SLICE = 100_000
 _LEAST_BUDGET = 16
+_LONGEST_RULE = 400
 _LONGEST_NAME = 300
 
 
@@ -129,11 +130,12 @@ def _pack(
     goal, left = _even(len(ends), room), room
     start: int | None = None
     end, header = 0, ""
-    for unit in _units(body, ends, room):
+    for unit in _together(_units(body, ends, room), body, size, room):
         turned = start is not None and page(start) != page(unit[0])
         full = start is not None and size((start, end)) >= goal
         if start is not None and (turned or full or size((start, unit[1])) > left):
-            yield _piece(content, section, start, end, header)
+            if _states(body, start, end):
+                yield _piece(content, section, start, end, header)
             start = None
         if start is None:
             start, header = unit[0], tables.header(unit[0])
@@ -143,8 +145,40 @@ def _pack(
             if left < max(room // 2, size(unit)):  # no room left for the table's rows
                 header, left = "", room
         end = unit[1]
-    if start is not None:
+    if start is not None and _states(body, start, end):
         yield _piece(content, section, start, end, header)
+
+
+def _states(body: str, start: int, end: int) -> bool:
+    """Whether there are words: a rule or a bracket alone is no passage."""
+    return any(char.isalnum() for char in body[start:end])
+
+
+def _together(
+    units: Iterable[Span], body: str, size: Callable[[Span], int], room: int
+) -> Iterator[Span]:
+    """The units, each with what introduces it, because neither can be understood alone: a line that
+    ends with a colon, a question before its answer, the header of a table and its rule."""
+    lead: Span | None = None
+    for unit in units:
+        joined = unit if lead is None else (lead[0], unit[1])
+        if lead is not None and size(joined) > room:
+            yield lead
+            joined = unit
+        introduces = _introduces(body, *unit)
+        lead = joined if introduces else None
+        if not introduces:
+            yield joined
+    if lead is not None:
+        yield lead
+
+
+def _introduces(body: str, start: int, end: int) -> bool:
+    last = body[max(start, end - 20) : end].rstrip("*_ ")
+    line = body[start:end].rpartition("\n")[2] if last.endswith("|") else ""
+    below = body[end : end + _LONGEST_RULE].lstrip(" \t").removeprefix("\n").partition("\n")[0]
+    ruled = bool(line) and any(TABLE_RULE.fullmatch(one.strip()) for one in (line, below))
+    return last.endswith((":", "?")) or ruled
 
 
 def _units(body: str, ends: Sequence[int], room: int) -> Iterator[Span]:
@@ -172,10 +206,12 @@ def _even(tokens: int, room: int) -> int:
 
 
 def _cut(body: str, start: int, limit: int, end: int) -> int:
-    """The last word boundary at or before `limit`, or `limit` if there is none."""
+    """The last end of a line in the second half, or the last word boundary, at or before `limit`;
+    `limit` if there is none."""
     if limit >= end:
         return end
-    cut = limit
+    line = body.rfind("\n", start + (limit - start) // 2, limit)
+    cut = limit if line < 0 else line
     while cut > start and not body[cut].isspace():
         cut -= 1
     while cut > start and body[cut - 1].isspace():

@@ -16,7 +16,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-__all__ = ["Rendered", "Renderer", "rendered", "rendered_json", "without_invisible"]
+__all__ = ["ELEMENTS", "Rendered", "Renderer", "rendered", "rendered_json", "without_invisible"]
 
 # Control, format, filler and private characters, which show nothing, or reorder what is shown.
 _INVISIBLE = re.compile(
@@ -69,7 +69,7 @@ _APART = re.compile(
     r"|details|summary|figure|figcaption|header|footer|main|nav|aside)$"
 )
 _RAISED = {"sup": "^", "sub": "_"}
-_ELEMENTS = frozenset(
+ELEMENTS = frozenset(
     """a abbr acronym address animate animatemotion animatetransform applet area article aside audio
     b base basefont bdi bdo bgsound big blink blockquote body br button canvas caption center circle
     cite clippath code col colgroup data datalist dd defs del desc details dfn dialog dir div dl dt
@@ -538,7 +538,7 @@ class Renderer:
             self._place = link.end()
             return True
         name = _NAME.match(source, place, end)
-        if name is None or name[1].lower() not in _ELEMENTS:
+        if name is None or name[1].lower() not in ELEMENTS:
             if name and self._waits(name.end()) and len(source) - place < _LONGEST:
                 return False
             stop = source.find(">", place, end)

@@ -32,7 +32,7 @@ _TAG_BEGINS = re.compile(r"<[a-zA-Z/!?]")
 def read(data: bytes) -> Content:
     """The visible text. `<title>` (or the first h1) and `<meta>` become front matter."""
     page = _Page()
-    page.feed(_parsable(decode(data)))
+    page.feed(parsable(decode(data)))
     page.finish()
     text = join_blocks(page.blocks)
     if not text:
@@ -43,7 +43,7 @@ def read(data: bytes) -> Content:
     return Content(text=text, front=replace(front, title=title), markdown=True)
 
 
-def _parsable(source: str) -> str:
+def parsable(source: str) -> str:
     """The source without scripts, styles and comments, and without an incomplete tag at its end.
 
     If unclosed, these cost html.parser quadratic time.
