@@ -156,7 +156,8 @@ class Tools:
         versions = [one for one in versions if one.document == name] or versions
         current = [one for one in versions if one.status(today()) == "current"]
         chosen = (current or versions)[-1]
-        return chosen, self.library.store.text(chosen.collection, chosen.document, chosen.key)
+        store = self.library.store
+        return chosen, store.text(chosen.collection, chosen.document, chosen.key, chosen.access)
 
     def feedback(self, who: Caller, record: str, rating: str, comment: str = "") -> dict[str, Any]:
         """Store feedback on a recorded decision. A caller with a key can rate only its own

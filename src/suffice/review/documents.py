@@ -81,7 +81,8 @@ class Documents:
     reader: Reader
 
     def collections(self) -> list[str]:
-        return [name for name in self.store.collections() if self.reader.uses(name)]
+        """The collections with documents that the reader may read."""
+        return self.store.collections(self.reader.may_use)
 
     def page(
         self,
@@ -143,7 +144,7 @@ class Documents:
         return compare(self._text(before), self._text(after))
 
     def _text(self, version: VersionInfo) -> str:
-        return self.store.text(version.collection, version.document, version.key)
+        return self.store.text(version.collection, version.document, version.key, version.access)
 
     def calendar(self, day: date) -> list[VersionInfo]:
         """Versions that expire within a year, or expired within a month and were not replaced."""
@@ -160,7 +161,7 @@ class Documents:
             return status in ("current", "not yet effective")
         if version.expires is not None and version.force_until <= version.expires:
             return False  # replaced before it expired
-        every = self.store.history(version.collection, version.document)
+        every = self._readable(self.store.history(version.collection, version.document))
         return not any(one.status(day) == "current" for one in every)
 
     def _readable(self, versions: Sequence[VersionInfo]) -> list[VersionInfo]:
