@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from enum import StrEnum
 
+from suffice.access.keys import ALL
 from suffice.access.visibility import Reader
 from suffice.errors import DocumentMissing
 from suffice.evidence.rows import VersionInfo, newest
@@ -148,7 +149,7 @@ class Documents:
 
     def calendar(self, day: date) -> list[VersionInfo]:
         """Versions that expire within a year, or expired within a month and were not replaced."""
-        chosen = None if self.reader.knows_all else sorted(self.reader.collections)
+        chosen = None if ALL in self.reader.collections else sorted(self.reader.collections)
         since, until = day - timedelta(days=PAST), day + timedelta(days=CALENDAR)
         found = self._readable(self.store.expiring(chosen, since, until))
         return [one for one in found if self._due(one, day)]
