@@ -95,7 +95,7 @@ class Decisions:
         """The newest decisions of a selection that are older than the one with the id `before`, or
         the next ones after the one with the id `after`."""
         with self.log.database.reading() as connection:
-            begin, end = (_number(connection, id) for id in (after, before))
+            begin, end = (_number(connection, id, reader) for id in (after, before))
             query = chosen(connection, wanted, reader)
             if query is None:
                 return Page(())
@@ -161,13 +161,14 @@ def chosen(connection: Connection, wanted: Wanted, reader: Reader | None) -> Sel
     return select(DECISIONS).where(*conditions)
 
 
-def _number(connection: Connection, id: str) -> int | None:
-    """The number of the decision with this id; `None` if there is none."""
+def _number(connection: Connection, id: str, reader: Reader | None) -> int | None:
+    """The number of the decision with this id; `None` if the reader knows of none."""
     if not id or not is_storable(id):
         return None
-    asked = select(DECISIONS.c.sequence).where(DECISIONS.c.id == id)
-    found: int | None = connection.scalar(asked)
-    return found
+    asked = select(DECISIONS.c.sequence, DECISIONS.c.scope).where(DECISIONS.c.id == id)
+    found, scopes = connection.execute(asked).first(), readable_scopes(connection, reader)
+    known = found is not None and (scopes is None or found.scope in scopes)
+    return int(found.sequence) if found is not None and known else None
 
 
 def _reached(connection: Connection, reader: Reader | None, before: int | None) -> Row | None:

@@ -4,6 +4,7 @@ cited."""
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, timedelta
 from enum import StrEnum
@@ -125,7 +126,9 @@ class Documents:
         may not know about is reported as missing."""
         if not is_storable(document) or not self.reader.uses(collection):
             raise _missing(document)
-        mine = self._readable(self.store.history(collection, document))
+        mine: list[VersionInfo] = []
+        with suppress(DocumentMissing):  # the store's message names its path
+            mine = self._readable(self.store.history(collection, document))
         if not any(one.document == document for one in mine):
             raise _missing(document)
         names = {one.document for one in mine}
