@@ -211,7 +211,7 @@ def test_nobody_decides_on_what_it_may_not_read(review: Review) -> None:
     # One of its passages is of another collection, or of a label that is not held: to this reader,
     # there is no such record.
     for reader in (HR, NO_LABEL, SALES):
-        for call in (
+        calls: tuple[Any, ...] = (
             lambda reader=reader: review.case(id, reader),
             *(
                 lambda act=act, reader=reader: review.decide(id, act, reader=reader, **said)
@@ -219,7 +219,8 @@ def test_nobody_decides_on_what_it_may_not_read(review: Review) -> None:
             ),
             lambda reader=reader: review.open(id, writes, reader=reader, **said),
             lambda reader=reader: review.feedback(id, Rating.UP, reader=reader),
-        ):
+        )
+        for call in calls:
             with pytest.raises(StoreError, match="There is no record"):
                 call()
     assert review.case(id).decided == ()
