@@ -100,11 +100,14 @@ def test_equal_contents_have_equal_ids_and_each_reader_gets_its_own(library: Lib
     assert public[passage.id].access == PUBLIC
 
 
-def test_hidden_passages_take_up_no_places(library: Library) -> None:
+def test_hidden_passages_take_up_no_places(library: Library, tmp_path: Path) -> None:
     """Titles and phrases are looked up with a limit, which counts readable documents only."""
+    folder = tmp_path / "docs"
+    folder.mkdir()
     for n in range(25):
-        given = FrontMatter(title=f"Leave {n}", access=HR)
-        library.add_upload(f"Leave rule {n}.".encode(), f"{n:02}.md", given)
+        text = f"---\ntitle: Leave {n}\naccess: [hr]\n---\nLeave rule {n}.\n"
+        (folder / f"{n:02}.md").write_text(text)
+    library.add(folder)
     library.add_upload(OLD, "z.md", NOTHING)
     documents = StoredDocuments(library.store, Filter())
     assert [one.document for one in documents.titled(["leave"])] == ["z.md"]
