@@ -13,6 +13,7 @@ from suffice.errors import (
     CollectionMissing,
     DocumentMissing,
     EvidenceError,
+    LabelNotHeld,
     ModelUnreachable,
     QuestionError,
     StoreError,
@@ -110,6 +111,8 @@ def fault_of(problem: SufficeError) -> ApiError:
         return ApiError(404, str(problem), "collection_not_found")
     if isinstance(problem, DocumentMissing):
         return ApiError(404, problem.message, "document_not_found")
+    if isinstance(problem, LabelNotHeld):
+        return ApiError(403, str(problem), "no_right")
     if isinstance(problem, Unreadable):
         return ApiError(422, str(problem), "unreadable")
     if isinstance(problem, _CALLER_ERRORS):

@@ -272,7 +272,7 @@ SCHEMAS: dict[str, Schema] = {
         expires=or_null(TEXT),
         access=array(TEXT),
     ),
-    "Reindexed": object_of("object embedded", object=TEXT, embedded={"type": "integer"}),
+    "Reindexed": object_of("object", object=TEXT),
     "Guarantee": object_of(
         "status since why certificate promise holds thresholds",
         status={"enum": ["none", "active", "suspended"]},
