@@ -12,6 +12,7 @@ from benchmarks.commands.literals import literals
 from benchmarks.commands.peers import peers
 from benchmarks.commands.record import record
 from benchmarks.commands.redteam import redteam
+from benchmarks.commands.release_fuzz import release_fuzz
 from benchmarks.commands.scale import scale
 from benchmarks.commands.site import site
 from benchmarks.commands.soak import soak
@@ -33,6 +34,7 @@ for command in (
     peers,
     record,
     redteam,
+    release_fuzz,
     scale,
     site,
     soak,

@@ -71,6 +71,13 @@ FAULTS: Mapping[str, Scripted] = {
     "open think tag": says(f"<think>{_BESIDE}. {FALSE}"),
     "text in names": _whole(id=_BESIDE, model=_BESIDE, system_fingerprint=_BESIDE),
     "text in the finish reason": _whole(choice={"finish_reason": _BESIDE, "note": _BESIDE}),
+    "comment": says(f"{FALSE}<!-- {ASIDE} -->"),
+    "attribute": says(f'{FALSE}<img src=x onerror="{ASIDE}()">'),
+    "address of a mark": says(f"{FALSE} [1](https://example.com/{ASIDE}-17-days)"),
+    "image": says(f"{FALSE} ![](https://example.com/?q={ASIDE})"),
+    "definition": says(f"{FALSE}\n\n[1]: https://example.com/{ASIDE}\n"),
+    "upper-case think tag": says(f"<THINK>{ASIDE}</THINK>{FALSE}"),
+    "invisible": says(FALSE + "".join(chr(0xE0000 + ord(char)) for char in ASIDE)),
     "refusal field": _whole(message={"content": None, "refusal": FALSE}),
     "too long": replace(says(FALSE + " " + FALSE * 2_000), pieces=[FALSE] * 2_001),
 }

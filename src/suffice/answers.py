@@ -194,7 +194,8 @@ def checked_answer(answer: str) -> str:
 def _without_claims(draft: Draft, evidence: Evidence) -> Verdict:
     """The verdict on an answer without claims. A refusal is served, as it contains no unchecked
     statement."""
-    if draft.text and shape(draft.text).abstains and not unread(draft, evidence):
+    plain = shape(draft.text).abstains and not draft.unread
+    if draft.text and plain and not unread(draft, evidence):
         held = withhold(evidence, NOT_GATED, ABSTAINS, draft, action=Action.SERVE)
         return replace(held, released=draft.text, nearest=())
     return withhold(evidence, NOT_GATED, NO_CLAIM if draft.text else EMPTY, draft)

@@ -31,6 +31,7 @@ from suffice.draft.brief import Brief
 from suffice.draft.drafter import Drafter, open_drafter
 from suffice.draft.extractive import Extractive
 from suffice.draft.flags import flag_notes, flagged
+from suffice.draft.reading import as_shown
 from suffice.draft.revision import Revised, Round, revise
 from suffice.errors import ModelError
 from suffice.evidence.filter import Helpful
@@ -214,11 +215,15 @@ class Pipeline:
 
     def _drafted(self, turn: Turn) -> Revised:
         return revise(
-            turn.timings.measured("draft", lambda brief: self.drafter.write(turn.read, brief)),
+            turn.timings.measured("draft", lambda brief: self.write_draft(turn, brief)),
             lambda draft: self.check_draft(turn, draft),
             self.draft_settings,
             Brief(conflicts=turn.gated.decision.conflicts),
         )
+
+    def write_draft(self, turn: Turn, brief: Brief) -> Draft:
+        """The drafter's draft, with the text that a reader sees."""
+        return as_shown(self.drafter.write(turn.read, brief), turn.read.passages)
 
     def check(self, draft: Draft, evidence: Evidence) -> tuple[Finding, ...]:
         """The findings of all checks, with citations confirmed by the checks that compare them with
@@ -251,7 +256,8 @@ class Pipeline:
         """The verdict on quotations if they can be released, otherwise the given verdict."""
         if self.quotes is None:
             return verdict
-        return self._released_or(verdict, self.quotes.write(verdict.evidence), Rescue.EXTRACTIVE)
+        quoted = as_shown(self.quotes.write(verdict.evidence), verdict.evidence.passages)
+        return self._released_or(verdict, quoted, Rescue.EXTRACTIVE)
 
     def _released_or(self, verdict: Verdict, other: Draft, how: Rescue) -> Verdict:
         """The verdict on another draft if it can be released, otherwise the given verdict."""

@@ -24,8 +24,10 @@ def told(text: str) -> list[str]:
     "line",
     [
         "# Parental leave",
-        "## 2. Parental leave",
+        "## 1. Parental leave",
         "**Step 1:**",
+        "## Step 1\n\n## Step 2",
+        "| Leave |\n|---|\n| Parental leave lasts 18 weeks. |",
         "Overview:",
         "Here is a summary in 80 words:",
         "How long is parental leave in 2024?",
@@ -54,6 +56,34 @@ def test_a_line_that_brings_nothing_new_may_stand_beside_claims(line: str) -> No
 )
 def test_a_line_that_tells_something_is_unread(line: str) -> None:
     assert len(told(f"{line}\n\n{GOOD}")) == 1
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "## Leave 17",
+        "## 2. Parental leave",
+        "## Leave 17 points",
+        "```\n8 weeks\n```",
+        "| Leave | Penguins for lunch |\n|---|---|\n| 18 weeks | |",
+        "| Leave | Penguins for lunch |\n|---|---|\n| 18 weeks |",
+    ],
+)
+def test_what_is_not_judged_with_its_neighbours_is_unread(line: str) -> None:
+    assert told(f"{line}\n\n{GOOD}")
+
+
+def test_the_number_of_an_item_is_read_or_continues_its_sequence() -> None:
+    assert told(f"1. {GOOD}\n2. {GOOD}") == []
+    assert told(f"18. {GOOD}") == []
+    assert told(f"250. {GOOD}") == ["250"]
+    assert told(f"1. {GOOD}\n250. {GOOD}") == ["250"]
+
+
+def test_a_lead_in_too_long_for_its_items_is_a_claim() -> None:
+    lead = " ".join(["Parental leave lasts"] * 20) + " for penguins in the canteen of the zoo:"
+    kinds = [one.checkable for one in claims(f"{lead}\n\n- {GOOD}\n- {GOOD}")]
+    assert kinds == [True, True, True]
 
 
 @pytest.mark.parametrize(

@@ -252,7 +252,7 @@ def test_a_stream_with_comments_separators_and_errors_inside() -> None:
     reply = Scripted(body=body.encode(), headers={"Content-Type": "text/event-stream"})
     with upstream(reply) as (drafter, _):
         draft = drafter.stream(LEAVE).draft
-    assert draft.text == "Leave\u2028is paid. [1]"
+    assert draft.text == "Leave\nis paid. [1]"
     assert draft.cut
     assert "its reply reports an error" in draft.notes[0]
     assert "overloaded" not in draft.notes[0]

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from benchmarks.hidden import PIECES
 from suffice.evidence.inputs import given as read_given
 from suffice.evidence.library import Library
 from suffice.server.openai.streamed_choice import StreamedChoice
@@ -222,7 +223,11 @@ def cut_up(text: str, cuts: set[int]) -> list[str]:
 
 
 @given(
-    drafted=st.one_of(st.lists(SENTENCES, min_size=1, max_size=6).map(" ".join), st.text()),
+    drafted=st.one_of(
+        st.lists(SENTENCES, min_size=1, max_size=6).map(" ".join),
+        st.lists(st.sampled_from(PIECES), max_size=20).map("".join),
+        st.text(),
+    ),
     cuts=st.sets(st.integers(0, 300)),
 )
 def test_any_chunking_makes_the_same_draft(drafted: str, cuts: set[int]) -> None:
@@ -241,8 +246,10 @@ def test_any_chunking_makes_the_same_draft(drafted: str, cuts: set[int]) -> None
     streamed_choice.flush()
     whole = {"model": "m", "choices": [{"message": {"content": drafted}, "finish_reason": "stop"}]}
     (held_back,) = written(whole, passages, most=100_000)
-    told = streamed_choice.written(passages, "m", structured=False)
+    told = streamed_choice.written(passages, "m")
     assert told.draft == held_back.draft
+    assert told.draft is not None
+    assert streamed_choice.text.strip() == told.draft.text
     assert len(looked) == len(set(looked))  # no claim is reported twice
 
 

@@ -99,12 +99,15 @@ def test_the_responses_api_checks_arguments_too(
 def test_what_states_nothing_is_passed_on(
     modes: RunningGateway, upstream: ScriptedUpstream
 ) -> None:
-    for query in ("remote work policy", "How many days may I work remotely?", "Berlin"):
+    for query in ("remote work policy", "How many days may I work remotely?", "Berlin", OFF_TOPIC):
         plays(upstream, calls("reply", json.dumps({"query": query, "top": 5})))
         answer = asked(modes, tools=TOOLS, question=OFF_TOPIC)
         assert answer.choices[0].message.tool_calls[0].function.name == "reply"
         assert (answer.suffice["verdict"], answer.suffice["checked"]) == (None, [])
-        assert "nothing to check" in answer.suffice["reason"]
+        # An identifier, or what the conversation says already, adds nothing.
+        unchecked = [] if query in ("Berlin", OFF_TOPIC) else ["reply.query"]
+        assert answer.suffice.get("unchecked", []) == unchecked
+        assert ("UNCHECKED" if unchecked else "nothing to check") in answer.suffice["reason"]
     plays(upstream, calls("reply", json.dumps({"answer": LIE})))
     shut = asked(modes, tools=TOOLS, question=OFF_TOPIC)  # no evidence for what it states
     assert shut.suffice["verdict"] == "WITHHOLD"
@@ -205,7 +208,7 @@ def test_arguments_of_any_form_are_read() -> None:
     for arguments in (twice, LIE, {"a": LIE}, f'{{"a": "{LIE}', deep, json.dumps({LIE: LIE})):
         call = {"id": LIE, "function": {"name": "reply", "arguments": arguments}, "note": LIE}
         raw = {"choices": [{"message": {"tool_calls": [call, None, "x"]}}]}
-        kept, dropped = only_offered(raw, frozenset({"reply"}))
+        kept, dropped = only_offered(raw, Offer(frozenset({"reply"})))
         assert dropped == 2
         (one,) = kept["choices"][0]["message"]["tool_calls"]
         assert LIE not in one["id"] + str(one.get("note"))

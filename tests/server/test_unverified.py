@@ -73,9 +73,16 @@ def test_thinking_without_an_end_is_no_answer(
 def test_what_only_looks_like_thinking_is_told(
     modes: RunningGateway, upstream: ScriptedUpstream
 ) -> None:
-    for drafted in (f"<thin {RIGHT}", f"<t> {RIGHT}", "<thi", f" <b>{RIGHT}"):
+    """A tag that is no HTML element is text; an element is markup, which shows nothing."""
+    shown = {
+        f"<thin {RIGHT}": f"&lt;thin {RIGHT}",
+        f"<t> {RIGHT}": f"&lt;t> {RIGHT}",
+        "<thi": "&lt;thi",
+        f" <b>{RIGHT}": RIGHT,
+    }
+    for drafted, released in shown.items():
         plays(upstream, sends(*said(*drafted), END))
-        assert text(heard(modes)).startswith(drafted.strip())
+        assert text(heard(modes)).startswith(released)
 
 
 @pytest.mark.parametrize(

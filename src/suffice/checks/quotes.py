@@ -125,7 +125,10 @@ class Quotable:
     def find(self, quote: str) -> Iterator[Quote]:
         """Every place where this text is one or more whole sentences of the passage."""
         found: set[Span] = set()
-        for face, words in zip(self._faces, (readable(quote).strip(), quote), strict=False):
+        plain = readable(quote).strip()
+        if not _same_words(plain, quote):  # what looks like markup in a draft is text
+            plain = quote
+        for face, words in zip(self._faces, (plain, quote), strict=False):
             for span, number in face.find(words):
                 if span not in found:
                     found.add(span)
@@ -144,6 +147,10 @@ class Quotable:
         if _elliptic(sentence) and _BARE.match(sentence):
             return Quote(span, needs=bare(before) or sentence)
         return Quote(span, needs=bare(before) if leans(sentence) else "")
+
+
+def _same_words(first: str, second: str) -> bool:
+    return [*filter(str.isalnum, first)] == [*filter(str.isalnum, second)]
 
 
 def lead_ins(passage: Passage, spans: Sequence[Span]) -> Iterator[str]:

@@ -1,19 +1,26 @@
-"""Parses model output into a `Draft`: claims with exact spans, and their citations."""
+"""Parses model output into a `Draft`: the text as a reader sees it, claims with exact spans, and
+their citations. What is released is the text of a draft, so it is what the checks read."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from suffice.sql.storable import replace_unstorable
 from suffice.text.claims import claims
+from suffice.text.released import Rendered, rendered
 from suffice.types import Citation, Claim, Draft, Passage
 
 # Reasoning that some models write before the answer; it is not meant for the reader.
-_OPENED = re.compile(r"\s*<think(?:ing)?>")
-_CLOSED = re.compile(r"</think(?:ing)?>")
+_OPENED = re.compile(r"\s*<think(?:ing)?>", re.IGNORECASE)
+_CLOSED = re.compile(r"</think(?:ing)?>", re.IGNORECASE)
 _TAGS = ("<think>", "<thinking>")
 THOUGHT = "The model's reasoning before the answer was removed."
+HIDDEN = (
+    "Removed: {n} characters that are not shown as text, such as comments, attributes and "
+    "addresses of links. No check reads them."
+)
 
 
 def read_draft(
@@ -28,22 +35,67 @@ def read_draft(
     """Parse a text as a draft in which `[n]` cites the n-th passage.
 
     A number that matches no passage stays in its claim but gets no `Citation`; the citations check
-    reports it.
+    reports it. An address that was removed counts as hidden unless a passage contains it.
     """
     clean = storable(text)
     thought = thought_aloud(clean)
-    answer = "" if thought is None else clean[thought:].strip()
+    shown = rendered("" if thought is None else clean[thought:])
+    return draft_of_rendered(
+        shown,
+        passages,
+        drafter=drafter,
+        cut=cut,
+        notes=notes if thought == 0 else (*notes, THOUGHT),
+        tokens=tokens,
+    )
+
+
+def draft_of_rendered(
+    shown: Rendered,
+    passages: Sequence[Passage],
+    *,
+    drafter: str = "",
+    cut: bool = False,
+    notes: Sequence[str] = (),
+    tokens: int = 0,
+) -> Draft:
+    """`read_draft` for a text that is rendered already."""
+    answer = shown.text.strip()
     found = claims(answer)
     marks = {n for statement in found for n in statement.cites}
+    hidden = sum(len(one) for one in shown.removed if not _known(one, passages))
     return Draft(
         text=answer,
         claims=tuple(Claim(s.text, s.start, s.end, s.cites) for s in found if s.checkable),
         citations=tuple(Citation(n, p, "") for n, p in enumerate(passages, 1) if n in marks),
         drafter=drafter,
         cut=cut,
-        notes=tuple(notes) if thought == 0 else (*notes, THOUGHT),
+        notes=(*notes, HIDDEN.format(n=hidden)) if hidden else tuple(notes),
         tokens=tokens,
+        unread=hidden,
     )
+
+
+def as_shown(draft: Draft, passages: Sequence[Passage]) -> Draft:
+    """A draft of any drafter with the text that a reader sees. A draft that hides nothing is
+    returned unchanged."""
+    if rendered(draft.text).text == draft.text:
+        return draft
+    read = read_draft(draft.text, passages)
+    return replace(
+        draft,
+        text=read.text,
+        claims=read.claims,
+        citations=draft.citations or read.citations,
+        unread=draft.unread + read.unread,
+        notes=(*draft.notes, *read.notes),
+    )
+
+
+def _known(removed: str, passages: Sequence[Passage]) -> bool:
+    """Whether a passage or the name of its document contains what was removed."""
+    words = removed.strip()
+    return any(words in text for one in passages for text in (one.text, one.document, one.title))
 
 
 def thought_aloud(text: str) -> int | None:
@@ -64,7 +116,7 @@ def answer_begins(text: str) -> int | None:
     if thought is None:
         return None
     answer = text[thought:].lstrip()
-    if any(tag.startswith(answer) for tag in _TAGS):
+    if any(tag.startswith(answer.lower()) for tag in _TAGS):
         return None
     return len(text) - len(answer)
 

@@ -262,5 +262,6 @@ def _lead_kind(statement: Statement, follows: Statement | None) -> StatementKind
     """META for a lead-in that is checked as part of its items. A lead-in that contains a number, or
     that introduces code, keeps its kind and is checked itself."""
     numbered = any(char.isdigit() for char in statement.words)
-    read = follows is not None and follows.checkable and not numbered
+    whole = len(statement.words) <= LONGEST_CONTEXT  # the items are judged with all of it
+    read = follows is not None and follows.checkable and whole and not numbered
     return StatementKind.META if read and statement.checkable else statement.kind

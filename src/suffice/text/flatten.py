@@ -108,6 +108,8 @@ def _lines(root: Any, name: str = "") -> Iterator[str]:
 
 
 def _is_line(value: Any, *, named: bool) -> bool:
+    if value in ({}, []):
+        return named
     if isinstance(value, dict):
         small = not any(isinstance(item, dict | list) or _long(item) for item in value.values())
         return named and len(value) > 1 and small
@@ -123,6 +125,8 @@ def _entries(value: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _line(name: str, value: Any) -> str:
+    if value in ({}, []):
+        value = None
     if isinstance(value, dict):
         return (
             f"{name}: {', '.join(f'{_words(k)} {_in_words(item)}' for k, item in value.items())}."

@@ -52,6 +52,8 @@ _WIDEST = 30
 _CODE_SPAN = re.compile(r"(?<!`)(`{1,3})[^`\n]{1,500}\1(?!`)")
 _ITEM = re.compile(r"\s*(?:(?:[-*+•]|\d{1,3}[.)]|>|#{1,6})\s+)+(?:\[[ xX]\]\s+)?")
 _EMPHASIS = re.compile(r"\*\*|__|(?<![\w*])\*(?=[^\s*])|(?<=[^\s*])\*(?![\w*])")
+# Not joined to its name, so that nothing takes the text for a tag.
+_TAG_LIKE = re.compile(r"&lt;(?=[A-Za-z/!?])")
 _BEFORE_POINT = re.compile(r"\s+([.,;!?])")
 
 
@@ -90,9 +92,11 @@ def decoration(sentence: str) -> list[Span]:
 
 
 def bare(sentence: str) -> str:
-    """A sentence without citation marks and Markdown, on one line."""
+    """A sentence without citation marks and Markdown, on one line. "&lt;" is read as it shows."""
     kept = list(sentence)
     for start, end in decoration(sentence):
         kept[start:end] = [""] * (end - start)
     text = " ".join("".join(kept).split())
+    if "&" in text:
+        text = _TAG_LIKE.sub("< ", text).replace("&lt;", "<").replace("&amp;", "&")
     return _BEFORE_POINT.sub(r"\1", text)

@@ -50,7 +50,7 @@ _ABBREVIATIONS = frozenset(
 )
 # Abbreviations before a reference: "et al. [1]", "No. [2]", "pp. [3]".
 _REFERRING = _ABBREVIATIONS | frozenset("al cf ch ed eq ibid no nos p pp pt vs".split())
-_FENCE = re.compile(r"[ \t]*(?:```|~~~)")
+_FENCE = re.compile(r"[ \t]*(?:(`{3,})(?=[^`\n]*(?:\n|\Z))|(~{3,}))")
 
 
 def sentences(text: str) -> list[Span]:
@@ -105,7 +105,8 @@ def _fences(text: str) -> set[int]:
     for start, end in _lines(text):
         if found := _FENCE.match(text, start, end):
             mark = found[0].strip()
-            if opened in ("", mark):
+            closes = mark.startswith(opened) and not text[found.end() : end].strip()
+            if not opened or closes:
                 places.append(start)
                 opened = "" if opened else mark
     return set(places[:-1] if opened else places)

@@ -45,5 +45,8 @@ class Draft:
     """The probability that the quotations answer the question; `None`: not judged."""
     unanswered: tuple[str, ...] = ()
     """The parts of a multi-part question that the drafter could not answer."""
+    unread: int = 0
+    """The number of characters outside the text that no check reads: those removed because they are
+    not shown as text, such as comments, and those of a tool call that state nothing."""
     claimed: int = 0
     """The number of different claims before the draft was trimmed; 0 if it was not trimmed."""

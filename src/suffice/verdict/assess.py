@@ -37,6 +37,8 @@ class Assessment:
     """See `verdict.confidence`. `None`: no probability is available; conditions treat it as 1."""
     unread: tuple[str, ...] = ()
     """Statements outside the claims, which no check reads."""
+    beside: int = 0
+    """The number of characters outside the text of the draft, which no check reads."""
 
     @property
     def grade(self) -> Grade:
@@ -64,9 +66,12 @@ def assess(
         faithfulness=_share(supports, Support.BACKED),
         facts=_share(facts, Support.BACKED),
         unchecked=_share(supports, Support.UNCHECKED),
-        share_read=share_read(draft, findings, sum(len(one.text) for one in outside)),
+        share_read=share_read(
+            draft, findings, draft.unread + sum(len(one.text) for one in outside)
+        ),
         flags=frozenset(_flags(draft, findings, supports)),
         unread=tuple(one.words for one in outside),
+        beside=draft.unread,
     )
 
 

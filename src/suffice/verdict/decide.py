@@ -11,6 +11,7 @@ from suffice.settings import ROUTES
 from suffice.text.claims import claims
 from suffice.text.expected import lacking
 from suffice.text.marks import bare
+from suffice.text.released import rendered
 from suffice.types import (
     Action,
     Citation,
@@ -63,7 +64,7 @@ def withhold(
         findings=tuple(findings),
         missing=gate.missing,
         nearest=nearest(evidence),
-        share_read=share_read(draft, findings) if draft else 0.0,
+        share_read=share_read(draft, findings, draft.unread) if draft else 0.0,
         notes=evidence.notes,
     )
 
@@ -171,12 +172,15 @@ def _bounded(action: Action, found: Assessment, gate: GateDecision, draft: Draft
         return Action.WITHHOLD
     doubted = found.claims_with(Support.UNCHECKED, Support.UNBACKED) or found.flags & _DOUBTED
     sure = gate.level is Level.SUFFICIENT and not doubted
-    return action if sure and not draft.cut and not found.unread else Action.CAVEAT
+    all_read = not draft.cut and not draft.unread and not found.unread
+    return action if sure and all_read else Action.CAVEAT
 
 
 def _all_claimed(draft: Draft) -> bool:
-    """Whether the claims cover the text: their spans are exact and no statement is outside them."""
+    """Whether the claims cover the text: a reader sees it as it stands, their spans are exact and
+    no statement is outside them."""
     exact = all(draft.text[claim.start : claim.end] == claim.text for claim in draft.claims)
+    exact = exact and rendered(draft.text).text == draft.text
     left = list(draft.text)
     for claim in draft.claims:
         left[claim.start : claim.end] = " " * (claim.end - claim.start)

@@ -58,6 +58,7 @@ RELEASED = "A person released this answer."
 CORRECTED_BY_PERSON = "A person corrected this answer; the words are the reviewer's."
 WITHDRAWN = "A person withdrew this answer."
 NOT_COVERED = "Not covered by the documents"
+BESIDE = "Part of what the model wrote was not checked; see the notes."
 _LONGEST = 120
 _SOURCES = frozenset(code.value for code in (Code.STALE, Code.EXPIRED, Code.MISATTRIBUTED))
 
@@ -108,6 +109,8 @@ def reason_for(
         parts.append(naming(NOT_VERIFIED, weak))
     elif found.unread:
         parts.append(f"{UNREAD}: “{_short(found.unread[0])}”.")
+    if found.beside:
+        parts.append(BESIDE)
     if left:
         parts.append(f"{left}.")
     elif lacks:

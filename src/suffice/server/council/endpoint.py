@@ -11,6 +11,7 @@ from typing import Any
 from starlette.responses import Response
 
 from suffice.answers import checked_answer
+from suffice.draft.reading import read_draft
 from suffice.errors import SufficeError
 from suffice.evidence.sanitize import sanitized
 from suffice.models.catalog import open_verifier
@@ -127,7 +128,8 @@ def _moved(pipeline: Pipeline, put: Put) -> tuple[Evidence, GateDecision, str, s
     record id."""
     if put.answer:
         evidence, gate = pipeline.retrieve_and_gate(put.question)
-        return sanitized(evidence), gate, put.answer, gate.record
+        # The judges read what the reply returns.
+        return sanitized(evidence), gate, read_draft(put.answer, ()).text, gate.record
     quotes = pipeline.quotes or pipeline.drafter
     verdict = replace(
         pipeline, drafter=quotes, draft_settings=replace(pipeline.draft_settings, revisions=0)

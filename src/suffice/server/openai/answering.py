@@ -23,6 +23,7 @@ from suffice.server.openai.completion import (
     LEFT_OUT,
     NOT_AN_ANSWER,
     NOTHING_STATED,
+    UNCHECKED_TEXT,
     Choice,
     decided,
     noted,
@@ -30,7 +31,7 @@ from suffice.server.openai.completion import (
 )
 from suffice.server.openai.disclosure import disclosure
 from suffice.server.openai.drafting import Drafting, Raw
-from suffice.server.openai.stated_numbers import Known, unknown_note
+from suffice.server.openai.stated_numbers import Known, unchecked_note, unknown_note
 from suffice.server.openai.tool_calls import DROPPED, Stated, stated_in
 from suffice.server.openai.upstream import EMPTY, UpstreamFault
 from suffice.server.openai.upstream_drafts import (
@@ -40,6 +41,7 @@ from suffice.server.openai.upstream_drafts import (
     beside_call,
     calls_tools,
     content_of,
+    structured_of,
 )
 from suffice.server.route import Way
 from suffice.types import Draft, Verdict
@@ -108,18 +110,23 @@ class Answering(Drafting):
         if they are withheld, no call is released."""
         text = content_of(one.choice)
         most = self.asked.most
-        kept = await self.work.run(beside_call, text, most)
+        kept = await self.work.run(beside_call, text, most, turn.read)
         note = "" if kept or not text else LEFT_OUT
         stated = Stated()
         if self.route.settings.tools == "check":
             stated = await self.work.run(self._stated, one, turn)
         if stated.unknown:
             note = " ".join(filter(None, (note, unknown_note(stated.unknown))))
+        unchecked = {"unchecked": list(stated.unchecked)} if stated.unchecked else {}
+        if stated.unchecked:
+            note = " ".join(filter(None, (note, unchecked_note(stated.unchecked))))
         if not stated.texts:
             gate = await self.work.record(pipeline.record_gate, turn)
             why = NOTHING_STATED if self.route.settings.tools == "check" else NOT_AN_ANSWER
-            return passed_on(one.choice, kept, note, gate, why)
-        checked = {"turn": "tool_calls", "checked": list(stated.fields)}
+            why = UNCHECKED_TEXT if stated.unchecked else why
+            choice = passed_on(one.choice, kept, note, gate, why)
+            return replace(choice, shaped={**choice.shaped, **unchecked})
+        checked = {"turn": "tool_calls", "checked": list(stated.fields), **unchecked}
         if refusal is not None:
             return self.released_choice(
                 await self.work.record(pipeline.record_verdict, turn, refusal), shaped=checked
@@ -130,7 +137,7 @@ class Answering(Drafting):
         if long:
             draft = beginning("\n\n".join(stated.texts), most, self.route.name)
         else:
-            draft = await self.work.run(stated.draft, turn.read.passages, self.route.name)
+            draft = await self.work.run(stated.draft, turn.read, self.route.name)
         verdict, _ = await self.judged(unmarked, turn, Written(one.choice, draft, long))
         if not verdict.served:
             return self.released_choice(verdict, shaped=checked)
@@ -207,7 +214,7 @@ class Answering(Drafting):
     ) -> Verdict:
         verdict = bounded(pipeline.conclude(turn, rounds), self.route.settings)
         if self.asked.structured and verdict.released and not calls_tools(one.choice):
-            verdict = replace(verdict, released=content_of(one.choice))
+            verdict = replace(verdict, released=structured_of(one.choice))
         return verdict
 
     async def instead(self, pipeline: Pipeline, turn: Turn, problem: UpstreamFault) -> Answered:

@@ -17,6 +17,7 @@ from suffice.verdict.spoken import spoken
 UNVERIFIED = "Unverified: no documents were consulted for this answer."
 NOT_AN_ANSWER = "A tool call is not an answer; it was not checked."
 NOTHING_STATED = "A tool call that states nothing is not an answer; there was nothing to check."
+UNCHECKED_TEXT = "A tool call is not an answer. Text in its arguments is UNCHECKED; see the notes."
 LEFT_OUT = "Text next to the tool call was removed because it was not checked."
 _CALLS = ("tool_calls", "function_call")
 _SAID = ("role", "content", "refusal", *_CALLS)

@@ -105,13 +105,13 @@ class Drafting:
         brief = replace(brief, conflicts=turn.gated.decision.conflicts)
         with turn.timings.measure("draft"):
             if self.route.upstream is None:
-                draft = await self.work.run(pipeline.drafter.write, turn.read, brief)
+                draft = await self.work.run(pipeline.write_draft, turn, brief)
                 self.spent.append(_used(draft))
                 return None, [Written({}, draft)] * self.asked.n
             body = await self.work.run(self.body, turn, brief, bare=bare)
             if brief.earlier is not None:
                 body.pop("n", None)
-            raw, dropped = only_offered(await self.route.upstream.ask(body), self.asked.offer.names)
+            raw, dropped = only_offered(await self.route.upstream.ask(body), self.asked.offer)
         self.dropped += dropped
         self.spent.append(raw)
         structured, n = self.asked.structured, self.asked.n

@@ -47,7 +47,7 @@ class LiveChecks:
     """The support reported for each claim, by choice and span."""
 
     async def heard(self, streamed_choice: StreamedChoice, flow: Flow) -> None:
-        if self.answering.asked.structured or not streamed_choice.grown:
+        if not streamed_choice.grown:
             return
         self._waiting[streamed_choice.index] = streamed_choice
         if self._checking is None or self._checking.done():
@@ -102,21 +102,17 @@ class LiveChecks:
             if streamed_choice.long:
                 self._checking.cancel()
             await asyncio.wait({self._checking})
-        structured = self.answering.asked.structured
         draft = await self.answering.work.run(
             streamed_choice.drafted,
             self.turn.read.passages,
             flow.model,
-            structured=structured,
             tokens=usage_of({"usage": flow.spent})["total_tokens"],
         )
-        if not draft.text:  # requests that offer tools are buffered, so there are no calls here
+        if not draft.text:  # requests for tools or structured output are buffered
             raise UpstreamFault(EMPTY)
         written = Written(streamed_choice.choice, draft, streamed_choice.long)
         verdict, _ = await self.answering.judged(self.pipeline, self.turn, written)
         self.verdicts.append(verdict)
-        if structured:
-            return "", _ending(decided(verdict, written.choice, structured=True), streamed_choice)
         await self._report(flow, streamed_choice, draft, verdict.findings)
         words = f"\n\n{last_words(verdict)}"
         return words, _ending(decided(verdict, written.choice), streamed_choice)

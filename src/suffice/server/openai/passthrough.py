@@ -23,7 +23,8 @@ _OPAQUE = re.compile(r"signature$|encrypted", re.IGNORECASE)
 """Opaque values that clients send back to the upstream."""
 _WORDS = 3
 _DEEPEST = 16
-_ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://\S*\Z", re.IGNORECASE)
+_ADDRESS = re.compile(r"https?://([\w.-]+)(?::\d+)?(/\S*)?\Z", re.IGNORECASE)
+_HOST = 4
 _PART = re.compile(r"[^\W\d_]{2,}")
 _LETTER = re.compile(r"[^\W\d_]")
 # Scripts without spaces between words.
@@ -110,7 +111,7 @@ def reads_as_text(text: str) -> bool:
     if len(words) > _WORDS or _UNSPACED.search(text):
         return True
     if len(words) == 1:
-        return not _ADDRESS.match(text) and len(_PART.findall(text)) > _WORDS
+        return not _is_address(text) and len(_PART.findall(text)) > _WORDS
     if not _LETTER.search(text):
         return False
     return bool(re.search(r"\d", text)) or not all(word[0].isupper() for word in words)
@@ -150,4 +151,13 @@ def _quiet(value: Any, depth: int) -> Any:
 
 
 def _is_word(value: Any) -> bool:
-    return isinstance(value, str) and not _ADDRESS.match(value)
+    return isinstance(value, str) and not _is_address(value)
+
+
+def _is_address(text: str) -> bool:
+    """Whether a value is an address that does not spell a sentence."""
+    found = _ADDRESS.match(text)
+    if found is None:
+        return False
+    host, path = _PART.findall(found[1]), _PART.findall(found[2] or "")
+    return len(host) <= _HOST and len(path) <= _WORDS

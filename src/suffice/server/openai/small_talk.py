@@ -22,7 +22,7 @@ from suffice.server.openai.completion import Choice, decided
 from suffice.server.openai.disclosure import disclosure
 from suffice.server.openai.prompt import forwarded
 from suffice.server.openai.request import ChatRequest
-from suffice.server.openai.tool_calls import only_offered
+from suffice.server.openai.tool_calls import Offer, only_offered
 from suffice.server.openai.ungrounded import WITHOUT_DOCUMENTS, recorded
 from suffice.server.openai.upstream import EMPTY, UpstreamFault
 from suffice.server.openai.upstream_drafts import Written, added, written
@@ -76,7 +76,7 @@ async def small_talk_answer(
     body = forwarded(asked.body, route.model(asked.body.get("model")))
     body = {name: value for name, value in body.items() if name not in _TOOLS}
     try:
-        raw, _ = only_offered(await route.upstream.ask(body), frozenset())
+        raw, _ = only_offered(await route.upstream.ask(body), Offer())
     except UpstreamFault as problem:
         raise problem.fault from None
     drafts = await work.run(written, raw, (), n=asked.n, most=asked.most)
@@ -108,7 +108,7 @@ def judged(asked: ChatRequest, one: Written) -> Verdict:
         WITHOUT_DOCUMENTS,
         evidence,
         kept,
-        left,
+        kept.text,
         rescue=rescue,
         attempts=(Attempt(draft),),
     )

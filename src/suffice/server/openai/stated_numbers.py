@@ -30,18 +30,29 @@ class Known:
 
     numbers: frozenset[Decimal] = frozenset()
     question: frozenset[str] = frozenset()
+    texts: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, question: str, texts: Iterable[str]) -> Known:
         found: set[Decimal] = set()
-        for text in (question, *texts):
+        given = (question, *texts)
+        for text in given:
             for literal in literals(text):
                 found |= {one for one in (literal.amount, literal.value, literal.high) if one}
             found |= {one for run in _DIGITS.findall(text) if (one := number_in(run)) is not None}
-        return cls(frozenset(found), word_prefixes(question))
+        return cls(frozenset(found), word_prefixes(question), given)
 
     def has(self, number: Decimal) -> bool:
         return number in self.numbers
+
+    def says(self, text: str) -> bool:
+        """Whether the evidence or the conversation contains the text."""
+        return any(text in one for one in self.texts)
+
+    def lacks_number(self, text: str) -> bool:
+        """Whether a text has a number that occurs in neither."""
+        runs = (number_in(run) for run in _DIGITS.findall(text))
+        return any(one is not None and not self.has(one) for one in runs)
 
     def asked_for(self, path: str) -> bool:
         """Whether the name of a number shares a word with the question."""
@@ -70,6 +81,11 @@ def unknown_note(names: Iterable[str]) -> str:
         "Not checked: numbers in tool arguments that are neither in the documents nor in the "
         f"conversation: {listed}."
     )
+
+
+def unchecked_note(names: Iterable[str]) -> str:
+    listed = ", ".join(f"'{name[:_LONGEST]}'" for name in names)
+    return f"Not checked: text in tool arguments that states nothing: {listed}."
 
 
 def _words(path: str) -> str:

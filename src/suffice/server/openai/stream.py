@@ -46,7 +46,9 @@ async def streamed(
 ) -> Response:
     """A streamed response. A failure before its first event sets the HTTP status."""
     settings = route.settings
-    if route.url and (settings.shadow or not settings.grounding):
+    # JSON can be rendered only as a whole.
+    whole = asked.structured and not settings.shadow
+    if route.url and (settings.shadow or not settings.grounding) and not whole:
         ending = (
             Shadowed(context, route, asked) if settings.shadow else Marked(context, route, asked)
         )
@@ -57,7 +59,7 @@ async def streamed(
         response.headers.update(shadow_headers() if settings.shadow else {})
         return response
     # Whether a text is an answer or accompanies a tool call is only known at its end.
-    buffered = asked.tools or is_small_talk_turn(route, asked)
+    buffered = asked.tools or whole or is_small_talk_turn(route, asked)
     if route.url and settings.streaming == "signal" and not buffered:
         return await _signalled(context, route, asked, stream_format)
     return await opened(
@@ -211,7 +213,6 @@ class Marked:
             streamed_choice.written,
             (),
             flow.model,
-            structured=self.asked.structured,
         )
         if one.draft is not None and not one.draft.text:
             raise UpstreamFault(EMPTY)
@@ -221,9 +222,8 @@ class Marked:
             return "", choice
         context.stats.verdicts.append(choice.verdict)
         if one.long:
-            words = "" if self.asked.structured else f"\n\n{choice.verdict.reason}"
-            return words, replace(choice, finish="length")
-        plain = self.asked.structured or self.route.settings.unverified_note == "suffice"
+            return f"\n\n{choice.verdict.reason}", replace(choice, finish="length")
+        plain = self.route.settings.unverified_note == "suffice"
         return "" if plain else f"\n\n{UNVERIFIED}", choice
 
 

@@ -7,11 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from suffice.draft.reading import answer_begins, storable, thought_aloud
+from suffice.draft.reading import answer_begins, draft_of_rendered, storable, thought_aloud
 from suffice.models.chat import content_in, refusal_in
 from suffice.server.openai.passthrough import logprobs_of, without_reasoning
 from suffice.server.openai.tool_calls import call_id, name_of
 from suffice.server.openai.upstream_drafts import Written, beginning, draft_of
+from suffice.text.released import Rendered, Renderer
 from suffice.types import Draft, Passage
 
 # A sentence ends when a space follows its citation marks, or when the next sentence begins.
@@ -26,17 +27,19 @@ _CHOICE = frozenset({"index", "message", "delta", "finish_reason", "logprobs"})
 
 @dataclass(slots=True)
 class StreamedChoice:
-    """`text` is the text forwarded so far. `held` is the reasoning before it, which is not
-    forwarded. `checked` is the offset up to which claims were checked, and `again` the text length
-    at which to look for more. `over` is the end of the last complete sentence in the text `scanned`
-    so far. `calls` has the last chunk of a tool call; `dropped` is set if a tool was called that is
-    not `offered` (`None`: any), and `long` if the text was truncated to `most` characters."""
+    """`text` is the text forwarded so far, as a reader sees it, and `raw` its source. `held` is the
+    reasoning before it, which is not forwarded. `checked` is the offset up to which claims were
+    checked, and `again` the text length at which to look for more. `over` is the end of the last
+    complete sentence in the text `scanned` so far. `calls` has the last chunk of a tool call;
+    `dropped` is set if a tool was called that is not `offered` (`None`: any), and `long` if the
+    text was truncated to `most` characters."""
 
     index: int
     offered: frozenset[str] | None = None
     most: int = 100_000
     long: bool = False
     text: str = ""
+    raw: str = ""
     finish: str = ""
     held: str = ""
     checked: int = 0
@@ -48,6 +51,7 @@ class StreamedChoice:
     rest: dict[str, Any] = field(default_factory=dict)
     dropped: bool = False
     _going: dict[int, bool] = field(default_factory=dict)
+    _renderer: Renderer = field(default_factory=Renderer)
     _refused: str = ""
     _thinking: bool = False
     _begun: bool = False
@@ -59,7 +63,7 @@ class StreamedChoice:
         delta = delta if isinstance(delta, dict) else {}
         self.finish = str(choice.get("finish_reason") or self.finish)
         self._refused += self._kept(refusal_in(delta), len(self._refused))
-        content = self._kept(content_in(delta), len(self.held) + len(self.text))
+        content = self._kept(content_in(delta), len(self.held) + len(self.raw))
         forwarded: dict[str, Any] = {}
         if content and (text := self._grow(content)):
             forwarded["content"] = text
@@ -92,15 +96,16 @@ class StreamedChoice:
         return kept
 
     def flush(self) -> dict[str, Any]:
-        """The text held back until the end: an incomplete tag, or a refusal without other text."""
-        if not (self.held or self.text):
+        """The text held back until the end: incomplete markup, or a refusal without other text."""
+        if not (self.held or self.raw):
             self.held = storable(self._refused)
-        thought = None if self.text else thought_aloud(self.held)
-        text = "" if thought is None else self.held[thought:].lstrip()
-        if not text:
-            return {}
-        self.held, self.text = self.held.removesuffix(text), text
-        return self._piece({"content": text}, None)
+        text = ""
+        if not self.raw and (thought := thought_aloud(self.held)) is not None:
+            answer = self.held[thought:].lstrip()
+            self.held = self.held.removesuffix(answer)
+            text = self._shown(answer)
+        text += self._shown("", closes=True)
+        return self._piece({"content": text}, None) if text else {}
 
     def _kept(self, more: str, length: int) -> str:
         """The part of a text that fits within the limit."""
@@ -112,9 +117,8 @@ class StreamedChoice:
     def _grow(self, content: str) -> str:
         """Add text and return the part to forward: nothing until the answer has begun."""
         content = storable(content)
-        if self.text:
-            self.text += content
-            return content
+        if self.raw:
+            return self._shown(content)
         self.held += content
         if self._thinking and ">" not in content:  # no tag can end here
             return ""
@@ -122,8 +126,17 @@ class StreamedChoice:
         if begins is None:
             self._thinking = thought_aloud(self.held) is None
             return ""
-        self.text, self.held = self.held[begins:], self.held[:begins]
-        return self.text
+        answer, self.held = self.held[begins:], self.held[:begins]
+        return self._shown(answer)
+
+    def _shown(self, content: str, *, closes: bool = False) -> str:
+        """Add a part of the answer and return the text that it shows by now."""
+        self.raw += content
+        text = self._renderer.feed(content)
+        text += self._renderer.close() if closes else ""
+        text = text if self.text else text.lstrip()
+        self.text += text
+        return text
 
     def _beside(self, delta: Mapping[str, Any]) -> None:
         for name, value in without_reasoning(delta, *_SAID).items():
@@ -161,7 +174,8 @@ class StreamedChoice:
             return None
         over = overs[-1]
         # Citation marks end a sentence; without them, the following text shows whether it ended.
-        draft = draft_of(text[: over.end()] if over["marks"] else text, passages)
+        shown = text[: over.end()] if over["marks"] else text
+        draft = draft_of_rendered(Rendered(shown), passages)
         new = tuple(
             claim
             for claim in draft.claims
@@ -173,32 +187,27 @@ class StreamedChoice:
         self.checked, self.again = new[-1].end, 0
         return replace(draft, text=draft.text[: over.end()].rstrip(), claims=new)
 
-    def written(
-        self, passages: Sequence[Passage], model: str, *, structured: bool, tokens: int = 0
-    ) -> Written:
+    def written(self, passages: Sequence[Passage], model: str, *, tokens: int = 0) -> Written:
         """The complete choice. A text without a finish reason counts as truncated."""
         if self.calls:
             return Written(self.choice, None)
-        draft = self.drafted(passages, model, structured=structured, tokens=tokens)
+        draft = self.drafted(passages, model, tokens=tokens)
         return Written(self.choice, draft, self.long)
 
-    def drafted(
-        self, passages: Sequence[Passage], model: str, *, structured: bool, tokens: int = 0
-    ) -> Draft:
+    def drafted(self, passages: Sequence[Passage], model: str, *, tokens: int = 0) -> Draft:
         """The received text as a draft."""
         if self.long:
-            return beginning(self.held + self.text, self.most, model)
+            return beginning(self.held + self.raw, self.most, model)
         return draft_of(
-            self.held + self.text,
+            self.held + self.raw,
             passages,
             drafter=model,
             finish=self.finish or "length",
-            structured=structured,
             tokens=tokens,
         )
 
     @property
     def choice(self) -> dict[str, Any]:
         """The choice in the format of a non-streamed reply."""
-        message = {**self.others, **self.calls, "content": self.held + self.text}
+        message = {**self.others, **self.calls, "content": self.held + self.raw}
         return {**self.rest, "message": message, "finish_reason": self.finish or "length"}

@@ -2,32 +2,38 @@
 
 A call to a tool that was not offered is dropped. With `tools: check`, arguments are checked like an
 answer, because structured output by function calling puts the answer there. If the request forces
-the call, all arguments are the answer. Otherwise only strings that state something are checked:
-sentences, and quantities with a unit, but not queries or names. For bare numbers see
+the call, all arguments are the answer, rendered like one. Otherwise strings that state something
+are checked, also names of fields: sentences, quantities with a unit, and unknown numbers in any
+text. Markup in them is read as text, because a tool receives it. A string that states nothing, such
+as a query, is listed as unchecked if it is longer than an identifier. For bare numbers see
 `stated_numbers`.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from typing import Any
 
+from suffice.checks.unread import unread
 from suffice.log.record import new_id
 from suffice.server.openai.passthrough import beside, reads_as_text
 from suffice.server.openai.stated_numbers import Known, number_in, stated
 from suffice.server.openai.upstream_drafts import draft_of
 from suffice.text.claims import claims
 from suffice.text.literals import QUANTITIES, LiteralKind, literals
+from suffice.text.released import rendered_json, without_invisible
 from suffice.text.words import auxiliaries
-from suffice.types import Draft, Passage
+from suffice.types import Claim, Draft, Evidence
 
 DROPPED = "Removed: a call to a tool that the request does not offer."
 CALLS = ("tool_calls", "function_call")
 _KINDS = {"function": "arguments", "custom": "input"}
 _AMOUNTS = QUANTITIES - {LiteralKind.NUMBER}
 _DEEPEST = 64
+_LONGEST_NAME = 64
 Call = dict[str, Any]
 
 
@@ -37,6 +43,8 @@ class Offer:
 
     names: frozenset[str] = frozenset()
     forced: bool = False
+    described: str = field(default="", compare=False)
+    """The definitions of the tools, whose words and names the arguments may repeat."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +57,20 @@ class Stated:
     structured: bool = False
     unknown: tuple[str, ...] = ()
     """The names of unchecked numbers that occur neither in the evidence nor in the conversation."""
+    unchecked: Mapping[str, str] = field(default_factory=dict)
+    """The unchecked texts by the names of their fields: they state nothing."""
 
-    def draft(self, passages: Sequence[Passage], drafter: str) -> Draft:
+    def draft(self, evidence: Evidence, drafter: str) -> Draft:
+        """The texts as a draft. Whatever adds information in them is a claim, also a heading."""
         text = "\n\n".join(self.texts)
-        return draft_of(text, passages, drafter=drafter, structured=self.structured)
+        if not self.structured:
+            text = _literal(text)
+        read = draft_of(text, evidence.passages, drafter=drafter, structured=self.structured)
+        outside = () if self.structured else unread(read, evidence)
+        told = [Claim(one.text, one.start, one.end, one.cites) for one in outside]
+        every = tuple(sorted((*read.claims, *told), key=lambda claim: claim.start))
+        beside = sum(map(len, self.unchecked.values()))
+        return replace(read, claims=every, unread=read.unread + beside)
 
 
 def offer_of(body: Mapping[str, Any]) -> Offer:
@@ -65,11 +83,13 @@ def offer_of(body: Mapping[str, Any]) -> Offer:
     found += functions if isinstance(functions, list) else []
     names = (one.get("name") for one in found if isinstance(one, dict))
     forced = isinstance(chosen, dict) or chosen in ("required", "any")
-    return Offer(frozenset(name for name in names if isinstance(name, str)), forced)
+    known = frozenset(name for name in names if isinstance(name, str))
+    return Offer(known, forced, json.dumps(found, ensure_ascii=False))
 
 
-def only_offered(raw: Mapping[str, Any], names: frozenset[str]) -> tuple[dict[str, Any], int]:
-    """The completion with calls to offered tools only, and the number of dropped calls."""
+def only_offered(raw: Mapping[str, Any], offer: Offer) -> tuple[dict[str, Any], int]:
+    """The completion with calls to offered tools only, and the number of dropped calls. Nothing in
+    the arguments is hidden."""
     choices, dropped = raw.get("choices"), 0
     kept = []
     for choice in choices if isinstance(choices, list) else ():
@@ -77,7 +97,7 @@ def only_offered(raw: Mapping[str, Any], names: frozenset[str]) -> tuple[dict[st
         if not isinstance(message, dict) or not any(message.get(name) for name in CALLS):
             kept.append(choice)
             continue
-        calls = {name: cleaned(message.get(name), names) for name in CALLS}
+        calls = {name: cleaned(message.get(name), offer) for name in CALLS}
         dropped += sum(_count(message.get(name)) - _count(calls[name]) for name in CALLS)
         rest = {name: value for name, value in message.items() if name not in CALLS}
         said = {**rest, **{name: made for name, made in calls.items() if made}}
@@ -85,13 +105,13 @@ def only_offered(raw: Mapping[str, Any], names: frozenset[str]) -> tuple[dict[st
     return {**raw, **({"choices": kept} if isinstance(choices, list) else {})}, dropped
 
 
-def cleaned(made: Any, names: frozenset[str]) -> Any:
+def cleaned(made: Any, offer: Offer) -> Any:
     """A `tool_calls` list or `function_call` with calls to offered tools only, and no other
     text."""
     if isinstance(made, list):
-        return [_clean(one) for one in made if name_of(one) in names]
-    if isinstance(made, dict) and made.get("name") in names:
-        return {"name": made["name"], "arguments": _text(made.get("arguments"))}
+        return [_clean(one, offer) for one in made if name_of(one) in offer.names]
+    if isinstance(made, dict) and made.get("name") in offer.names:
+        return {"name": made["name"], "arguments": _shown(made.get("arguments"), offer)}
     return None
 
 
@@ -113,32 +133,69 @@ def stated_in(choice: Mapping[str, Any], offer: Offer, known: Known) -> Stated:
     texts: list[str] = []
     fields: list[Mapping[str, Any]] = []
     unknown: list[str] = []
+    unchecked: dict[str, str] = {}
     for name, arguments in _calls(choice.get("message")):
+        found = _Found()
         if offer.forced:
-            found = [("", arguments)] if arguments.strip(" \n{}[]") else []
+            found.stated += [("", arguments)] if arguments.strip(" \n{}[]") else []
         else:
-            found, others = _found(arguments, known)
-            unknown += [f"{name}.{path}" for path in others]
-        texts += [text for _, text in found]
-        if found:
-            fields.append({"tool": name, "fields": [path for path, _ in found if path] or ["*"]})
-    return Stated(tuple(texts), tuple(fields), offer.forced, tuple(unknown))
+            found.read(arguments, known, offer)
+        unknown += [f"{name}.{path}" for path in found.unknown]
+        unchecked |= {f"{name}.{path}".rstrip("."): text for path, text in found.others}
+        texts += [text for _, text in found.stated]
+        if found.stated:
+            paths = [path for path, _ in found.stated if path] or ["*"]
+            fields.append({"tool": name, "fields": paths})
+    return Stated(tuple(texts), tuple(fields), offer.forced, tuple(unknown), unchecked)
 
 
-def _found(arguments: str, known: Known) -> tuple[list[tuple[str, str]], list[str]]:
-    """The fields that state something, with their texts, and the names of unknown numbers."""
-    found: list[tuple[str, str]] = []
-    unknown: list[str] = []
-    for path, value in _values(arguments):
-        number = number_in(value)
-        if number is None:
-            found += [(path, value)] if isinstance(value, str) and states(value) else []
-        elif not known.has(number):
-            if known.asked_for(path):
-                found.append((path, stated(path, number)))
-            else:
-                unknown.append(path)
-    return found, unknown
+@dataclass(slots=True)
+class _Found:
+    """The fields of a call: those that state something, those that are longer than an identifier
+    but state nothing, and unknown numbers."""
+
+    stated: list[tuple[str, str]] = field(default_factory=list)
+    others: list[tuple[str, str]] = field(default_factory=list)
+    unknown: list[str] = field(default_factory=list)
+
+    def read(self, arguments: str, known: Known, offer: Offer) -> None:
+        words: list[str] = []
+        for path, value in _values(arguments):
+            number = number_in(value)
+            if number is not None:
+                self._number(path, number, known)
+            elif isinstance(value, str):
+                words.append(value)
+                self._text(path, value, known, offer)
+        # A sentence may be cut into fields, each of which is only a word.
+        if not self.stated and not self.others and states(_literal(" ".join(words))):
+            self.others.append(("*", " ".join(words)))
+
+    def _text(self, path: str, text: str, known: Known, offer: Offer) -> None:
+        if states(_literal(text)) or (reads_as_text(text) and known.lacks_number(text)):
+            self.stated.append((path, text))
+        elif _is_text(text) and not known.says(text) and text not in offer.described:
+            self.others.append((path, text))
+
+    def _number(self, path: str, number: Decimal, known: Known) -> None:
+        if known.has(number):
+            return
+        if known.asked_for(path):
+            self.stated.append((path, stated(path, number)))
+        else:
+            self.unknown.append(path)
+
+
+def _is_text(text: str) -> bool:
+    """Whether a string is longer than an identifier."""
+    return len(text) > _LONGEST_NAME or reads_as_text(text)
+
+
+def _literal(text: str) -> str:
+    """A text whose markup is read as text, because a tool receives it."""
+    for markup, plain in (("<", "< "), ("](", "] ("), ("]:", "] :"), ("†", " ")):
+        text = text.replace(markup, plain)
+    return text
 
 
 def states(text: str) -> bool:
@@ -185,15 +242,23 @@ def _leaves(value: Any, path: str, depth: int) -> Iterator[tuple[str, str | int 
             # Objects are parsed as lists of pairs, to keep duplicate names.
             if isinstance(one, tuple):
                 name = "…" if reads_as_text(one[0]) else one[0]
-                yield from _leaves(one[1], f"{path}.{name}".lstrip("."), depth + 1)
+                inner = f"{path}.{name}".lstrip(".")
+                yield inner, one[0]
+                yield from _leaves(one[1], inner, depth + 1)
             else:
                 yield from _leaves(one, f"{path}[{n}]", depth + 1)
 
 
-def _clean(call: Mapping[str, Any]) -> Call:
+def _shown(arguments: Any, offer: Offer) -> str:
+    """The arguments without anything hidden. Those of a forced call are the answer."""
+    text = _text(arguments)
+    return rendered_json(text).text if offer.forced else without_invisible(text).text
+
+
+def _clean(call: Mapping[str, Any], offer: Offer) -> Call:
     kind = next((kind for kind in _KINDS if isinstance(call.get(kind), dict)), "function")
-    inner, field = call[kind], _KINDS[kind]
-    made = {"name": inner.get("name"), field: _text(inner.get(field))}
+    inner, written = call[kind], _KINDS[kind]
+    made = {"name": inner.get("name"), written: _shown(inner.get(written), offer)}
     return {
         **beside(call, "type", *_KINDS),
         "id": call_id(call.get("id")),

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from suffice.access.keys import Principal
 from suffice.answers import NOT_GATED
+from suffice.draft.reading import read_draft
 from suffice.record.trace import Trace
 from suffice.server.inference_pool import InferencePool
 from suffice.server.offload import offload
@@ -15,7 +16,13 @@ from suffice.server.openai.prompt import forwarded
 from suffice.server.openai.request import ChatRequest
 from suffice.server.openai.tool_calls import DROPPED, only_offered
 from suffice.server.openai.upstream import EMPTY, UpstreamFault
-from suffice.server.openai.upstream_drafts import Written, added, content_of, written
+from suffice.server.openai.upstream_drafts import (
+    Written,
+    added,
+    content_of,
+    structured_of,
+    written,
+)
 from suffice.server.route import Route
 from suffice.types import Action, Draft, Evidence, Level, Verdict
 from suffice.verdict.fail_closed import too_long
@@ -35,7 +42,7 @@ async def ungrounded(
     assert route.upstream is not None
     body = forwarded(asked.body, route.model(asked.body.get("model")))
     try:
-        raw, dropped = only_offered(await route.upstream.ask(body), asked.offer.names)
+        raw, dropped = only_offered(await route.upstream.ask(body), asked.offer)
     except UpstreamFault as problem:
         raise problem.fault from None
     size = sum(len(content_of(one)) for one in raw.get("choices") or () if isinstance(one, dict))
@@ -52,9 +59,10 @@ async def ungrounded(
 async def marked(
     route: Route, caller: Principal, asked: ChatRequest, one: Written, work: InferencePool
 ) -> Choice:
-    text = content_of(one.choice)
     if one.draft is None:
+        text = read_draft(content_of(one.choice), ()).text
         return passed_on(one.choice, text or None, UNVERIFIED if text else "")
+    text = structured_of(one.choice) if asked.structured else one.draft.text
     verdict = (
         too_long(Evidence(asked.question), WITHOUT_DOCUMENTS, one.draft, asked.most)
         if one.long

@@ -6,11 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from suffice.draft.reading import THOUGHT, read_draft, storable, thought_aloud
+from suffice.checks.unread import unread
+from suffice.draft.reading import THOUGHT, draft_of_rendered, read_draft, storable, thought_aloud
 from suffice.models.chat import STOPPED, text_in
 from suffice.server.json_body import encode
 from suffice.text.flatten import flatten
-from suffice.types import Draft, Passage
+from suffice.text.released import Rendered, rendered, rendered_json
+from suffice.types import Draft, Evidence, Passage
 
 _A_TOKEN = 4
 _MOST_TOKENS = 1_000_000_000
@@ -62,14 +64,15 @@ def _too_long(choice: Mapping[str, Any], raw: Mapping[str, Any], most: int) -> W
 
 def beginning(text: str, most: int, drafter: str) -> Draft:
     """A draft with the beginning of a text that exceeds the limit."""
-    return Draft(storable(text[:most]), drafter=drafter, cut=True)
+    return Draft(rendered(storable(text[:most])).text, drafter=drafter, cut=True)
 
 
-def beside_call(text: str, most: int) -> str | None:
-    """The text next to a tool call, or `None` if it contains claims, which would need checks."""
+def beside_call(text: str, most: int, evidence: Evidence) -> str | None:
+    """The text next to a tool call, or `None` if it states something, which would need checks."""
     if len(text) > most:
         return None
-    return None if text and draft_of(text, ()).claims else text
+    draft = draft_of(text, evidence.passages)
+    return None if draft.claims or unread(draft, evidence) else draft.text
 
 
 def calls_tools(choice: Mapping[str, Any]) -> bool:
@@ -80,10 +83,16 @@ def calls_tools(choice: Mapping[str, Any]) -> bool:
 
 
 def content_of(choice: Mapping[str, Any]) -> str:
-    """The text of a choice, including a refusal in its own field, without leading reasoning."""
-    text = _text(choice)
+    """The text of a choice, including a refusal in its own field, without leading reasoning. It is
+    raw: only a draft or `structured_of` may be released."""
+    text = storable(_text(choice))
     thought = thought_aloud(text)
     return text if thought == 0 else "" if thought is None else text[thought:].strip()
+
+
+def structured_of(choice: Mapping[str, Any]) -> str:
+    """The structured output of a choice as it may be released: the text that its draft states."""
+    return rendered_json(content_of(choice)).text
 
 
 def _text(choice: Mapping[str, Any]) -> str:
@@ -102,16 +111,15 @@ def draft_of(
 ) -> Draft:
     """A text as a draft. Structured output is flattened to lines of names and values."""
     notes = tuple(filter(None, [_BROKE_OFF.get(finish, "")]))
-    if structured and (thought := thought_aloud(text)) != 0:
+    cut = finish in STOPPED
+    if not structured:
+        return read_draft(text, passages, drafter=drafter, cut=cut, notes=notes, tokens=tokens)
+    text = storable(text)
+    if (thought := thought_aloud(text)) != 0:
         text, notes = "" if thought is None else text[thought:], (*notes, THOUGHT)
-    return read_draft(
-        flatten(text) if structured else text,
-        passages,
-        drafter=drafter,
-        cut=finish in STOPPED,
-        notes=notes,
-        tokens=tokens,
-    )
+    shown = rendered_json(text.strip())
+    stated = Rendered(flatten(shown.text), shown.removed)
+    return draft_of_rendered(stated, passages, drafter=drafter, cut=cut, notes=notes, tokens=tokens)
 
 
 def _draft(
