@@ -41,6 +41,8 @@ _MODEL = (
     "A model that the gateway called did not return a usable reply. Try again later. If the "
     "problem persists, ask the operator of the gateway."
 )
+CLOSE = {"Connection": "close"}
+"""The headers of a reply to a request whose rest is not read."""
 _CALLER_ERRORS = (QuestionError, AnswerError, EvidenceError)
 
 
