@@ -184,6 +184,13 @@ def test_a_whole_turn_over_both_transports(transport: Any) -> None:
     with_client(transport, use)
 
 
+def test_a_checked_draft_hides_nothing(public: Any) -> None:
+    draft = "You may work remotely up to 3 days per week.<!-- quxberrian -->![](https://a.example/quxberrian)"
+    found = call(public, "validate_draft", draft=draft, question=REMOTE)
+    assert found["verdict"] != "SERVE"
+    assert "quxberrian" not in json.dumps(found)
+
+
 def test_every_description_says_when_to_call() -> None:
     """A model knows a tool by its description alone."""
 
