@@ -33,7 +33,7 @@ _AFTER_STATE = re.compile(
 # "…is cold. Gravy is": a full stop after an ordinary word ends the sentence in any case.
 _PLAIN_END = re.compile(
     r"\b([a-z]{3,}|so|it|up|us|me|do|go|is|on|be|to)\."
-    r"(?=\s+[A-Z][a-z]*['’]?[a-z]*,?\s)"
+    r"(?=\s+[A-Z][a-z]*+(?:['’][a-z]*+)?,?\s)"
 )
 # "…per week. [1] HR approves": a full stop before a citation mark ends the sentence, unless it
 # belongs to an abbreviation ("Smith et al. [1] found").

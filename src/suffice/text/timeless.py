@@ -25,11 +25,11 @@ _OLD = re.compile(
 )
 _USED_TO_BE = re.compile(r"\bused to be\b", re.I)
 _USED_TO = re.compile(r"\bused? to\s+", re.I)
-_BEFORE = re.compile(r"\s*\bbefore (?:the|that|this|its|their|our|it)\b[^?.;,]*", re.I)
+_BEFORE = re.compile(r"(?<!\s)\s*\bbefore (?:the|that|this|its|their|our|it)\b[^?.;,]*", re.I)
 _LABEL = r"(?:version|edition|revision)s?(?:\s+\d+(?:\.\d+)*)"
 _VERSION_OF = re.compile(
-    rf"(?:\b(?:in|between|from|to|of|and)\s+)*\b(?:the )?{_LABEL}(?:\s+(?:and|to)\s+\d+(?:\.\d+)*)?"
-    r"(?:\s+(?:and|to)(?=\s+(?:version|edition|revision)))?(?:\s+of\b)?",
+    rf"(?:\b(?:in|between|from|to|of|and)\s+){{0,5}}\b(?:the )?{_LABEL}"
+    r"(?:\s+(?:and|to)\s+\d+(?:\.\d+)*)?(?:\s+(?:and|to)(?=\s+(?:version|edition|revision)))?(?:\s+of\b)?",
     re.I,
 )
 _VERSION_SAYS = re.compile(
@@ -75,7 +75,7 @@ def _undated(text: str) -> str:
 
 def _tidy(text: str) -> str:
     """Normalise spaces, and turn a phrase without a question word into a question."""
-    plain = re.sub(r"\s+([?.,;!])", r"\1", " ".join(text.split())).strip(" ,;")
+    plain = re.sub(r" ([?.,;!])", r"\1", " ".join(text.split())).strip(" ,;")
     if not re.search(r"\w{3}", plain):
         return ""
     return plain if _ASKS.match(plain) else f"What is {plain}"

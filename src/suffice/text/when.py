@@ -36,7 +36,7 @@ _OLD = re.compile(
 _USED_TO = re.compile(
     r"(?<!\bis )(?<!\bare )(?<!\bbe )(?<!\bbeing )(?<!\bform )(?<!\btool )"
     r"\b(?P<words>used to (?:be|have|get|apply|cost|hold|say|allow|require|receive|pay|work))\b|"
-    r"\bdid\b[^?.;]*\b(?P<did>use to)\b",
+    r"\bdid\b[^?.;]{0,140}\b(?P<did>use to)\b",
     re.I,
 )
 _ONCE = re.compile(
@@ -87,7 +87,7 @@ _FIRM_BEFORE = re.compile(
 )
 _FIRM_AFTER = re.compile(rf"^(?:['’]s)?\s+(?:[a-z-]+\s+){{0,3}}?{_PAPER}\b", re.I)
 _STATED_AFTER = re.compile(rf"^(?:['’]s)?\s+(?:[a-z-]+\s+){{0,3}}?(?:{_PAPER}|{_STATED})\b", re.I)
-_NAMED = re.compile(r"(?<![.?!]\s)(?<!^)\b[A-Z][\w-]*\s$")
+_NAMED = re.compile(r"(?<![.?!]\s)(?<!^)\b[A-Z][\w-]{0,60}\s$")
 _ATTACHED = re.compile(
     r"\b[a-z]{3,}ed\s+(?:in|on|during|before|after|since|by|until)\s+(?:\w+\s+)?$"
 )
