@@ -51,6 +51,10 @@ _ABBREVIATIONS = frozenset(
 # Abbreviations before a reference: "et al. [1]", "No. [2]", "pp. [3]".
 _REFERRING = _ABBREVIATIONS | frozenset("al cf ch ed eq ibid no nos p pp pt vs".split())
 _FENCE = re.compile(r"[ \t]*(?:```|~~~)")
+# The splitter reads such a run once for each sign in it that may end a sentence.
+_UNSPACED = re.compile(r"(?<!\S)\S{300,}")
+_UNSPACED_END = 100
+_ENDS = str.maketrans(dict.fromkeys(".!?…", "x"))
 
 
 def sentences(text: str) -> list[Span]:
@@ -125,9 +129,13 @@ def _split_block(text: str, start: int, end: int) -> Iterator[Span]:
     if "|" in block or is_code(block):
         yield from _trimmed(text, start, end)
         return
-    for first, last in _splitter().sent_spans(block):
+    for first, last in _splitter().sent_spans(_UNSPACED.sub(_without_ends, block)):
         for one, other in pairwise((first, *_missed(block, first, last), last)):
             yield from _trimmed(text, start + one, start + other)
+
+
+def _without_ends(run: re.Match[str]) -> str:
+    return run[0][:-_UNSPACED_END].translate(_ENDS) + run[0][-_UNSPACED_END:]
 
 
 def _missed(block: str, first: int, last: int) -> list[int]:

@@ -14,6 +14,7 @@ _LEAD = re.compile(
     r"before|until|till|up to|prior to)\s+(?:the\s+)?(?:year\s+)?$",
     re.I,
 )
+_LONGEST_LEAD = 100
 _RELATIVE = re.compile(
     r"\b(?:last (?:year|month)|yesterday|\w+ (?:year|month|week|day)s? ago)", re.I
 )
@@ -67,7 +68,7 @@ def timeless(question: str, when: When) -> str:
 def _undated(text: str) -> str:
     for one in reversed([one for one in literals(text) if one.day and one.day.year]):
         head, tail = text[: one.start], text[one.end :]
-        if lead := _LEAD.search(head):
+        if lead := _LEAD.search(head, max(0, len(head) - _LONGEST_LEAD)):
             head = head[: lead.start()]
         text = f"{head} {_POSSESSIVE.sub('', tail)}"
     return text
