@@ -12,6 +12,7 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from suffice.deadline import watched
 from suffice.text.sentences import Span
 
 _INSIDE = r"(?:[^\[\]\n]|\[[^\[\]\n]{0,200}\])"
@@ -60,6 +61,7 @@ _MARKS = re.compile(
 _APART = re.compile(r"</?(?:br|p|li|tr|td|th|div|h[1-6])\b", re.IGNORECASE)
 _RAISED = {"<sup": "^", "<sub": "_"}
 _MARK = re.compile(r"[*_`\[<>#&\\{!?=]")
+_OPENING = re.compile(r"(?:^[ \t]*+)?[*_`~\[<>#&\\{!?=]", re.MULTILINE)
 _KEPT_AS_IT_IS = ("block", "waved", "tick", "ticks", "escaped", "address")
 _READ_ON = ("image", "link", "title", "heading", "three", "bold", "under", "star", "low")
 
@@ -106,11 +108,24 @@ def readable(source: str) -> str:
 def _kept(source: str, start: int, end: int) -> Iterator[tuple[str, int]]:
     """Each character that is not markup, with its position."""
     place = start
-    for match in _MARKS.finditer(source, start, end):
+    for match in _marks(source, start, end):
         yield from ((source[n], n) for n in range(place, match.start()))
         yield from _inside(source, match)
         place = match.end()
     yield from ((source[n], n) for n in range(place, end))
+
+
+def _marks(source: str, start: int, end: int) -> Iterator[re.Match[str]]:
+    """The markup in order. A search for it would stop all other threads until it ends."""
+    place = start
+    if not start and (match := _MARKS.match(source, start, end)):
+        yield match
+        place = match.end()
+    for opening in watched(_OPENING.finditer(source, start, end)):
+        for at in dict.fromkeys((opening.start(), opening.end() - 1)):
+            if at >= place and (match := _MARKS.match(source, at, end)):
+                yield match
+                place = match.end()
 
 
 def _inside(source: str, match: re.Match[str]) -> Iterator[tuple[str, int]]:
