@@ -165,7 +165,7 @@ def test_limits_of_size(library: Library, upstream: ScriptedUpstream) -> None:
         assert httpx2.post(url, content=chunks, headers=headers, timeout=120).status_code == 413
         for evidence in (["x" * 101], ["a", "b", "c"]):
             reply = gateway.post("/chat/completions", {**BODY, "suffice": {"evidence": evidence}})
-            assert reply.status_code == 400
+            assert reply.status_code == 413
             assert reply.json()["error"]["param"] == "suffice.evidence"
         assert gateway.post("/chat/completions", {**BODY, "n": 99}).status_code == 400
 

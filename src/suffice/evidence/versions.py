@@ -18,7 +18,9 @@ from suffice.evidence.read import FrontMatter
 EVER = date.min
 NEVER = date.max
 _ARCHIVES = frozenset({"archive", "archived", "old", "previous", "history", "superseded"})
-_STATUS = re.compile(r"[\s\-–—:(\[]*(?:superseded|archived|old|previous|obsolete)[)\]]?$", re.I)
+_STATUS = re.compile(
+    r"(?<![\s\-–—:(\[])[\s\-–—:(\[]*(?:superseded|archived|old|previous|obsolete)[)\]]?$", re.I
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from suffice.pipeline import Pipeline
 from suffice.record.log import Log
 from suffice.review.case import Rating
 from suffice.review.review import Review
-from suffice.server.errors import ApiError, bad, too_slow
+from suffice.server.errors import ApiError, bad, too_large, too_slow
 from suffice.server.offload import offload
 from suffice.server.openai.completion import gate_of, review_url
 from suffice.server.openai.disclosure import claims_of
@@ -71,7 +71,8 @@ async def check(context: RequestContext) -> Response:
     answer, given = _text(body, "answer", empty=True), await _given(context, body)
     most = context.gateway.state.settings.server.limits.draft_characters
     if len(answer) > most:
-        raise bad(f"'answer' exceeds the limit of {most:,} characters.", "answer")
+        limit = f"{most:,} characters (server.limits.draft_characters)"
+        raise too_large(f"'answer' exceeds the limit of {limit}.", "answer")
     question = _text(body, "question") if body.get("question") is not None else None
     uncited = body.get("uncited")
     if not isinstance(uncited, bool | None):

@@ -96,6 +96,11 @@ def bad(message: str, param: str | None = None, code: str | None = None) -> ApiE
     return ApiError(400, message, code, param)
 
 
+def too_large(message: str, param: str | None = None) -> ApiError:
+    """A 413 error: the request exceeds a limit of the gateway. The message names the limit."""
+    return ApiError(413, message, "too_large", param)
+
+
 def busy(message: str, seconds: float, code: str = "rate_limit_exceeded") -> ApiError:
     """A 429 error with a `Retry-After` header."""
     return ApiError(429, message, code, headers={"Retry-After": str(max(int(seconds + 0.999), 1))})

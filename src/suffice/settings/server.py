@@ -45,6 +45,12 @@ class LimitSettings(Checked):
         1_000_000, "Maximum evidence in a request, in characters."
     )
     evidence_passages: Count = setting(200, "Maximum evidence in a request, in passages.")
+    passage_characters: Annotated[int, Range(1_000, 1 << 32)] = setting(
+        100_000, "Maximum length of a passage in a request, in characters."
+    )
+    evidence_numbers: Count = setting(
+        20_000, "Maximum evidence in a request, in numbers (runs of digits)."
+    )
     draft_characters: Annotated[int, Range(1_000, 1 << 24)] = setting(
         100_000,
         "Maximum length of a draft, in characters. A longer draft is withheld unchecked, and "
