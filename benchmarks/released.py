@@ -129,7 +129,8 @@ def _outside(verdict: Verdict, read: set[str]) -> list[str]:
     for one in claims(text):
         if not one.checkable:
             blank(one.start, one.end)
-    for (start, end), _ in citations(text):
+    # A reader sees the same mark inside of a code span and outside.
+    for (start, end), _ in citations(text.replace("`", " ")):
         blank(start, end)
     unread += _words("".join(left))
     # What is reported as unread lowers the verdict: it is a fault only if the answer is served.

@@ -8,13 +8,18 @@ import shutil
 import subprocess
 import time
 import tomllib
+from importlib.metadata import version
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import click
 import pytest
 import yaml
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
+from scripts import licences, lock
 from suffice.cli import cli
 from suffice.server.inference_pool import InferencePool
 from suffice.server.telemetry.metrics import Metrics
@@ -204,7 +209,7 @@ def test_the_image_runs_as_a_user_and_is_probed() -> None:
 
 def test_the_image_installs_extras_that_exist_from_files_that_are_sent() -> None:
     project = tomllib.loads((DEPLOY.parent / "pyproject.toml").read_text())["project"]
-    extras = re.search(r"'\.\[([\w,]+)\]'", IMAGE)
+    extras = re.search(r"suffice\[([\w,]+)\]", IMAGE)
     assert extras
     assert set(extras[1].split(",")) <= project["optional-dependencies"].keys()
     sent = {
@@ -219,6 +224,76 @@ def test_the_image_installs_extras_that_exist_from_files_that_are_sent() -> None
     }
     assert copied == sent
     assert all((DEPLOY.parent / name).exists() for name in copied)
+
+
+def test_the_image_installs_what_the_lock_file_names_with_its_hashes() -> None:
+    assert "--require-hashes -r deploy/requirements.lock" in IMAGE
+    assert not lock.problems()
+    text = lock.LOCK.read_text(encoding="utf-8")
+    entries = text.split("lock.py.\n")[1].replace("\\\n", " ").splitlines()
+    assert len(entries) == len(lock.locked()) > len(lock.wanted())
+    hashed = re.compile(r"[\w.-]+==[\w.+!-]+( ; [^#]+)?(\s+--hash=sha256:[0-9a-f]{64}){1,2}")
+    assert not [entry for entry in entries if not hashed.fullmatch(entry.strip())]
+    assert "://" not in text  # no index
+
+
+def test_a_requirement_that_the_lock_file_does_not_fulfil_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = lock.LOCK.read_text(encoding="utf-8")
+    old = tmp_path / "old.lock"
+    old.write_text(re.sub(r"^starlette==.*", "starlette==0.45.0 \\\\", text, flags=re.MULTILINE))
+    monkeypatch.setattr(lock, "LOCK", old)
+    assert [one.split()[:2] for one in lock.problems()] == [["starlette", "0.45.0"]]
+    old.write_text("")
+    assert len(lock.problems()) == len(lock.wanted())
+
+
+@pytest.mark.parametrize(
+    "base",
+    [
+        "",
+        "python:3.11-slim",
+        "python@sha256:abc",
+        f"@sha256:{'0' * 64}",
+        f"python@sha256:{'0' * 64}",
+    ],
+)
+def test_an_image_is_released_only_on_a_base_with_a_digest(tmp_path: Path, base: str) -> None:
+    docker = tmp_path / "docker"
+    docker.write_text('#!/bin/sh\necho "$@"\n')
+    docker.chmod(0o755)
+    command = [str(DEPLOY.parent / "scripts" / "image"), "suffice:1", *([base] if base else [])]
+    path = {"PATH": f"{tmp_path}:/usr/bin:/bin"}
+    ran = subprocess.run(command, env=path, capture_output=True, text=True, check=False)
+    if base.startswith("python@") and len(base) > 64:
+        assert ran.returncode == 0
+        assert f"--build-arg BASE={base} --tag suffice:1" in ran.stdout
+    else:
+        assert ran.returncode == 2
+        assert not ran.stdout
+        assert "by its digest" in ran.stderr
+    assert set(re.findall(r"^FROM (\S+)", IMAGE, re.MULTILINE)) == {"${BASE}"}
+
+
+def test_lower_bounds_are_given_and_hold_for_what_is_installed() -> None:
+    project = tomllib.loads((DEPLOY.parent / "pyproject.toml").read_text())["project"]
+    for line in [*project["dependencies"], *chain(*project["optional-dependencies"].values())]:
+        one = Requirement(line)
+        own = one.name.startswith("suffice") or one.name == "types-PyYAML"
+        assert own or any(bound.operator == ">=" for bound in one.specifier), line
+    for line in project["dependencies"]:
+        one = Requirement(line)
+        assert version(one.name) in one.specifier, line
+
+
+def test_the_licences_of_all_that_is_installed_or_brought_are_listed() -> None:
+    page = licences.PAGE.read_text(encoding="utf-8")
+    listed = set(re.findall(r"^\| ([\w.-]+) \|", page, re.MULTILINE))
+    assert set(lock.locked()) <= listed
+    assert {canonicalize_name(Requirement(line).name) for line in lock.wanted()} <= listed
+    for row in licences.brought():
+        assert f"| {' | '.join(row)} |" in page
 
 
 def test_the_unit_calls_commands_and_options_that_exist() -> None:

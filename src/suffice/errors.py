@@ -111,6 +111,10 @@ class DocumentMissing(EvidenceError):
     """The store has no document with this name."""
 
 
+class LabelNotHeld(EvidenceError):
+    """A document declares an access label that the person who uploads it does not hold."""
+
+
 class StoreError(SufficeError):
     """Base class of errors about the store."""
 

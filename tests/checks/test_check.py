@@ -73,6 +73,25 @@ def test_a_check_that_fails_leaves_its_claims_unchecked_and_tells_the_log_alone(
     assert "Traceback" in caplog.text
 
 
+@pytest.mark.parametrize(
+    ("draft", "reason"),
+    [
+        (Draft("One.", CLAIMS[:1] * 2_001), "2,001 claims, over the limit of 2,000"),
+        (
+            Draft("One.", (Claim("One.", 0, 4, tuple(range(2_001))),)),
+            "2,001 citations, over the limit of 2,000",
+        ),
+        (Draft("1 " * 10_001, CLAIMS[:1]), "10,001 numbers, over the limit of 10,000"),
+    ],
+)
+def test_no_claim_of_a_draft_that_exceeds_a_limit_is_checked(draft: Draft, reason: str) -> None:
+    backed = Finding(draft.claims[0], "scripted", Support.BACKED)
+    found = run_checks([Scripted([backed])], draft, EVIDENCE)
+    assert len(found) == len(draft.claims)
+    assert {one.support for one in found} == {Support.UNCHECKED}
+    assert {one.reason for one in found} == {f"not checked: the draft has {reason}"}
+
+
 def test_a_check_that_is_switched_off_counts_as_unchecked() -> None:
     found = run_checks([SwitchedOff("literals")], DRAFT, EVIDENCE)
     assert [finding.claim for finding in found] == list(CLAIMS)

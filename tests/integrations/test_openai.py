@@ -134,22 +134,29 @@ def test_every_choice_is_checked(client: openai.OpenAI) -> None:
     assert [one["verdict"] for one in made.suffice] == ["SERVE", "WITHHOLD"]
 
 
-def _telling() -> Scripted:
+def _telling(answer: str) -> Scripted:
     """A reply that repeats its text in other fields."""
     choice = {
         "index": 0,
         "finish_reason": "stop",
         "logprobs": {"content": [{"token": "52", "logprob": 0, "bytes": None, "top_logprobs": []}]},
-        "message": {"role": "assistant", "content": WRONG, "reasoning_content": "52, surely"},
+        "message": {"role": "assistant", "content": answer, "reasoning_content": "52, surely"},
     }
     frame = {"id": "x", "object": "chat.completion", "created": 0, "model": "any"}
     return Scripted(body=json.dumps({**frame, "choices": [choice]}).encode())
 
 
-@pytest.mark.parametrize("script", [[_telling()]])
+@pytest.mark.parametrize("script", [[_telling(WRONG)]])
 def test_no_other_field_repeats_a_withheld_answer(client: openai.OpenAI) -> None:
     made = suffice.openai.guard(client, EVIDENCE).chat.completions.create(**ASKED)
     assert "52" not in made.model_dump_json()
+
+
+@pytest.mark.parametrize("script", [[_telling(RIGHT)]])
+def test_reasoning_beside_a_served_answer_is_removed(client: openai.OpenAI) -> None:
+    made = suffice.openai.guard(client, EVIDENCE).chat.completions.create(**ASKED)
+    assert made.choices[0].message.content == RIGHT
+    assert "surely" not in made.model_dump_json()
 
 
 @pytest.mark.parametrize("script", [[calls("search", '{"query": "leave"}')]])

@@ -13,6 +13,7 @@ from threading import Barrier
 from typing import Any
 
 import numpy as np
+import onnxruntime
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -115,16 +116,22 @@ def test_golden_scores(folder: Path) -> None:
     raw = verifier.card.raw
     pairs = [Pair(row["said"], (row["evidence"],)) for row in raw["golden"]]
     support, sufficiency = verifier.support_margins(pairs), verifier.sufficiency_margins(pairs)
+    # The int8 kernels of onnxruntime 1.30 and newer differ from those before as much as those of
+    # two processors: by .012 for the fast tier, by .035 for the other weights.
+    newer = tuple(map(int, onnxruntime.__version__.split(".")[:2])) >= (1, 30)
+    tolerance: float = 0.04 if newer and folder != VERIFIERS[0] else raw["golden_tolerance"]
     for row, found, margin in zip(raw["golden"], support, sufficiency, strict=True):
         assert not isinstance(found, str)
         assert not isinstance(margin, str)
-        within = {"abs": raw["golden_tolerance"]}
+        # Whatever the kernels, the decision is the same.
+        assert (np.exp(found.logits[0]) > 0.5) == (row["support"][0] > 0.5)
+        assert (margin[0] > 0) == (row["sufficiency"][1] > 0.5)
         supported, *others = np.exp(found.logits)
         # Nobody asks whether a question is supported, and no weights were trained to answer that:
         # with AVX-512 and on ARM, one of them differs by .045.
         asked = row["said"].endswith("?")
-        assert supported == pytest.approx(row["support"][0], abs=0.05 if asked else within["abs"])
-        assert 1 / (1 + np.exp(-margin[0])) == pytest.approx(row["sufficiency"][1], **within)
+        assert supported == pytest.approx(row["support"][0], abs=0.05 if asked else tolerance)
+        assert 1 / (1 + np.exp(-margin[0])) == pytest.approx(row["sufficiency"][1], abs=tolerance)
         # How the rest is shared between the other two differs more from one CPU to another: by .032
         # for one of these pairs between ARM and x86-64, which both get what decides within .003.
         assert others == pytest.approx(row["support"][1:], abs=0.05)

@@ -124,7 +124,7 @@ def test_what_cannot_be_is_refused(review: Review) -> None:
         review.act(id, Remark(" "), by="Ada")
     with pytest.raises(ReviewError, match="10,001"):
         review.act(id, Remark("x" * 10_001), by="Ada")
-    assert review.case(id).latest == review.log.entry(f"{id}.queue").sequence
+    assert review.case(id).latest == 1  # the record that queued it
 
 
 def test_an_answer_with_an_unsupported_claim_is_not_released_as_drafted(review: Review) -> None:

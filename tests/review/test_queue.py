@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from sqlalchemy import delete, select, update
 
 from suffice.access.visibility import Reader
-from suffice.errors import ReviewError
+from suffice.errors import ReviewError, StoreError
 from suffice.learn.monitor.tallies import decision_index
 from suffice.log.tables import RECORDS
 from suffice.record.decision import Filing
@@ -121,7 +121,7 @@ def test_a_reader_sees_and_counts_only_what_it_may_read(review: Review) -> None:
     assert review.counts(NOBODY).states == {"open": 1}
     assert review.counts(only).waiting == 2
     assert review.next(public, FIRST, NOBODY) == ""
-    with pytest.raises(ReviewError, match="may not read"):
+    with pytest.raises(StoreError, match="There is no record"):
         review.act(secret, Assign("Eve"), by="Eve", reader=NOBODY)
 
 

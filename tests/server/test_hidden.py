@@ -181,13 +181,33 @@ def test_text_beside_a_call_that_tells_something_is_removed(
     assert "cars" not in (reply.json()["choices"][0]["message"]["content"] or "")
 
 
+@pytest.mark.parametrize("route", ["default", "signal", "free"])
+@pytest.mark.parametrize("stream", [False, True])
+def test_arguments_hide_nothing(
+    modes: RunningGateway, upstream: ScriptedUpstream, route: str, stream: bool
+) -> None:
+    query = f'{{"query": "cars{TAGGED}"}}'
+    reply = called(modes, upstream, query, route=route, stream=stream)
+    assert "cars" in reply.text
+    assert TAGGED not in reply.text
+    assert "\\udb40" not in reply.text
+
+
 def called(
-    gateway: RunningGateway, upstream: ScriptedUpstream, arguments: Any, text: str = ""
+    gateway: RunningGateway,
+    upstream: ScriptedUpstream,
+    arguments: Any,
+    text: str = "",
+    *,
+    route: str = "default",
+    stream: bool = False,
 ) -> httpx2.Response:
     tool = {"type": "function", "function": {"name": "reply", "parameters": {}}}
-    plays(upstream, calls("reply", json.dumps(arguments), text))
-    body = {"model": "m", "messages": [{"role": "user", "content": QUESTION}], "tools": [tool]}
-    return httpx2.post(f"{gateway.url}/default/v1/chat/completions", json=body, timeout=60)
+    written = arguments if isinstance(arguments, str) else json.dumps(arguments)
+    plays(upstream, calls("reply", written, text))
+    said = [{"role": "user", "content": QUESTION}]
+    body = {"model": "m", "messages": said, "tools": [tool], "stream": stream}
+    return httpx2.post(f"{gateway.url}/{route}/v1/chat/completions", json=body, timeout=60)
 
 
 def test_a_released_word_was_read() -> None:

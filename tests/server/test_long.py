@@ -143,5 +143,22 @@ def test_reading_a_draft_within_the_limit_leaves_the_loop_free(
 def test_an_answer_to_check_has_the_same_limit(gateway: RunningGateway) -> None:
     body = {"answer": LONG[:100_001], "evidence": [{"text": RIGHT}]}
     reply = gateway.post("/check", body)
-    assert reply.status_code == 400
+    assert reply.status_code == 413
     assert "'answer' exceeds the limit of 100,000 characters" in reply.json()["error"]["message"]
+
+
+@pytest.mark.parametrize(
+    ("evidence", "setting"),
+    [
+        (["5 kg " * 30_000], "passage_characters"),
+        (["5 kg " * 15_000, "5 kg " * 15_000], "evidence_numbers"),
+        (["a"] * 201, "evidence_passages"),
+        (["a" * 90_000] * 12, "evidence_characters"),
+    ],
+)
+def test_too_much_evidence_is_refused_by_the_name_of_its_limit(
+    gateway: RunningGateway, evidence: list[str], setting: str
+) -> None:
+    reply = gateway.post("/check", {"answer": RIGHT, "evidence": evidence})
+    assert reply.status_code == 413
+    assert f"server.limits.{setting}" in reply.json()["error"]["message"]

@@ -35,8 +35,10 @@ from suffice.review.review import Review
 from suffice.server.telemetry.logs import log_fields
 from suffice.server.telemetry.stats import RequestStats
 from suffice.server.telemetry.totals import usage_watch
-from suffice.settings import ServerSettings, Settings
-from tests.waiting import until
+from suffice.settings import LimitSettings, ServerSettings, Settings, WorkSettings
+from tests.server.gateway import served
+from tests.server.test_connection import until_closed
+from tests.waiting import PATIENCE, until
 
 ROOT = Path(__file__).parent.parent.parent
 TOOLS = {
@@ -180,6 +182,13 @@ def test_a_whole_turn_over_both_transports(transport: Any) -> None:
         assert "Remote work policy" in read.contents[0].text  # type: ignore[union-attr]
 
     with_client(transport, use)
+
+
+def test_a_checked_draft_hides_nothing(public: Any) -> None:
+    draft = "You may work remotely up to 3 days per week.<!-- quxberrian -->![](https://a.example/quxberrian)"
+    found = call(public, "validate_draft", draft=draft, question=REMOTE)
+    assert found["verdict"] != "SERVE"
+    assert "quxberrian" not in json.dumps(found)
 
 
 def test_every_description_says_when_to_call() -> None:
@@ -456,6 +465,62 @@ def test_from_elsewhere_a_key_is_needed_and_its_labels_count(
         url, json={}, headers={"Authorization": f"Bearer {plain.secret}"}, timeout=120
     )
     assert again.status_code == 401
+
+
+@pytest.mark.parametrize(
+    "cursor",
+    ["x", "-5", "3", "0", "05", "5 ", "\u00b2", "\u0665", "9" * 5_000, "500000", "5\x00"],
+)
+def test_a_cursor_that_no_list_gave_is_refused(
+    tools: Tools, monkeypatch: pytest.MonkeyPatch, cursor: Any
+) -> None:
+    monkeypatch.setattr("suffice.mcp.server._PAGE", 5)
+
+    async def use(client: Client) -> dict[str, Any]:
+        lists = {
+            "resources": client.list_resources,
+            "templates": client.list_resource_templates,
+            "tools": client.list_tools,
+            "prompts": client.list_prompts,
+        }
+        refusals = {}
+        for name, list_ in lists.items():
+            with pytest.raises(MCPError) as refusal:
+                await list_(cursor=cursor)
+            refusals[name] = refusal.value
+        assert (await client.list_resources()).resources  # the session goes on
+        return refusals
+
+    for name, refusal in with_client(open_server(tools, Caller()), use).items():
+        assert refusal.code == -32602, name
+        assert "cursor" in refusal.message.lower(), name
+
+
+def test_over_http_a_slow_or_ambiguous_body_is_refused_and_a_redirect_stays_here(
+    tools: Tools,
+) -> None:
+    limits = LimitSettings(body_seconds=0.3, body_bytes=1_000)
+    settings = ServerSettings(limits=limits, capacity=WorkSettings(max_requests=2))
+    app = http_app(open_server(tools, Caller()), tools, settings, "127.0.0.1")
+    head = b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+    with served(app, settings) as (url, _):
+
+        def reply(sent: bytes) -> bytes:
+            port = int(url.rpartition(":")[2])
+            with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as client:
+                client.sendall(sent)
+                return until_closed(client)
+
+        late = reply(head + b"Content-Length: 500\r\n\r\n{")
+        assert late.split()[1] == b"408"
+        assert b"request_timeout" in late
+        large = reply(head + b"Connection: close\r\nContent-Length: 5000\r\n\r\n")
+        assert large.split()[1] == b"413"
+        both = b"Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"
+        assert reply(head + both).split()[1] == b"400"
+        moved = reply(b"GET /mcp/ HTTP/1.1\r\nHost: localhost:1\r\nConnection: close\r\n\r\n")
+        assert moved.split()[1] == b"307"
+        assert b"location: /mcp\r" in moved
 
 
 def test_resources_are_listed_page_by_page(tools: Tools, monkeypatch: pytest.MonkeyPatch) -> None:

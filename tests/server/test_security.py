@@ -165,7 +165,7 @@ def test_limits_of_size(library: Library, upstream: ScriptedUpstream) -> None:
         assert httpx2.post(url, content=chunks, headers=headers, timeout=120).status_code == 413
         for evidence in (["x" * 101], ["a", "b", "c"]):
             reply = gateway.post("/chat/completions", {**BODY, "suffice": {"evidence": evidence}})
-            assert reply.status_code == 400
+            assert reply.status_code == 413
             assert reply.json()["error"]["param"] == "suffice.evidence"
         assert gateway.post("/chat/completions", {**BODY, "n": 99}).status_code == 400
 
@@ -269,7 +269,9 @@ def test_a_full_queue_is_told_at_once_and_nothing_unchecked_leaves(
 ) -> None:
     plays(upstream, slow(RIGHT, wait=0.5))
     work = WorkSettings(threads=1, max_queued=1, max_requests=2)
-    with running(library, routes(RouteSettings(upstream=upstream.url), capacity=work)) as gateway:
+    limits = LimitSettings(concurrent=2, concurrent_per_address=2)
+    route = RouteSettings(upstream=upstream.url)
+    with running(library, routes(route, capacity=work, limits=limits)) as gateway:
         with ThreadPoolExecutor(8) as pool:
             asked = [pool.submit(gateway.post, "/chat/completions", BODY) for _ in range(8)]
             replies = [one.result() for one in asked]

@@ -17,12 +17,17 @@ from click.testing import CliRunner
 from suffice.cli import cli
 from suffice.errors import SettingsError
 from suffice.evidence.library import Library
+from suffice.log.record import Record
+from suffice.record.about import QUEUE, about
+from suffice.record.decision import GAP
 from suffice.record.log import Log
-from suffice.review.case import Act, Rating
+from suffice.review.case import FEEDBACK, Act, Rating
 from suffice.review.review import Review
 from suffice.settings import RouteSettings, Settings, VerdictSettings
-from suffice.settings.webhooks import WebhookSettings
+from suffice.settings.webhooks import EVENTS, WebhookSettings
 from suffice.testing.upstream import ScriptedUpstream, says
+from suffice.types import Action
+from suffice.webhooks.events import ALARM, GUARANTEE, event_of, payload_of
 from suffice.webhooks.outbox import Outbox
 from suffice.webhooks.signing import signature
 from suffice.webhooks.worker import Webhook, WebhookWorker, backoff
@@ -112,8 +117,8 @@ def test_a_verdict_and_its_review_are_sent_signed_and_without_the_withheld_draft
     assert first["record"] == record
     assert first["question"]
     assert "4 days" not in json.dumps(first)
-    assert (decided["event"], decided["reason"]) == ("review.confirm", "Right so.")
-    assert (corrected["event"], corrected["answer"]) == ("review.correct", "Up to 3.")
+    assert (decided["event"], corrected["event"]) == ("review.confirm", "review.correct")
+    assert not [text for text in ("Right so.", "Up to 3.", "It is 3.") if text in str(other.got)]
     assert corrected["review_url"] == f"/v1/reviews/{record}"
     headers, body = other.got[1]
     assert headers["Suffice-Delivery"] == first["id"]
@@ -121,6 +126,59 @@ def test_a_verdict_and_its_review_are_sent_signed_and_without_the_withheld_draft
     at = int(sent.partition("t=")[2].partition(",")[0])
     assert sent == signature("s3cret", body, at)
     assert sent not in (signature("s3cret", body + b" ", at), signature("s3cret", body, at + 600))
+
+
+WORDS = "only for reviewers"
+"""The words of a reviewer, of a comment and of a withheld draft."""
+
+
+def one_of_each_event() -> list[Record]:
+    """A record for each event, with words in all fields that can hold them."""
+    texts = {"reason": WORDS, "text": WORDS, "comment": WORDS, "notes": [WORDS], "why": ["sampled"]}
+    found = []
+    for action in Action:
+        outcome = {"action": action.value, "reason": WORDS, "notes": [WORDS], "route": "else"}
+        gate = {"level": "SUFFICIENT", "reasons": [WORDS]}
+        drafts = {"all": [{"text": WORDS}]}
+        shown = {"question": "Q?", "released": "A."}
+        found.append(
+            Record(
+                "verdict", {**shown, **texts, "outcome": outcome, "gate": gate, "drafts": drafts}
+            )
+        )
+    of = found[0]
+    found += [about(of, act.kind, {"result": "", **texts}, role=act.value) for act in Act]
+    found += [about(of, FEEDBACK, {"rating": rating.value, **texts}) for rating in Rating]
+    found += [
+        about(of, kind, {"question": "Q?", "missing": ["dogs"], **texts}) for kind in (QUEUE, GAP)
+    ]
+    measured = {**texts, "text": "too many"}
+    found += [Record(ALARM, {"what": what, **measured}) for what in ("raised", "cleared")]
+    found += [Record(GUARANTEE, {"what": what, **measured}) for what in ("active", "suspended")]
+    return found
+
+
+def test_no_event_has_a_reviewers_words_or_a_reason_unless_all_texts_are_sent(
+    library: Library,
+) -> None:
+    log = Log(library.store.database)
+    records = one_of_each_event()
+    log.append(*records)
+    entries = [log.entry(record.id) for record in records]
+    assert {event_of(entry) for entry in entries} == {name for name in EVENTS if "." in name} | {
+        GAP
+    }
+
+    def sent(text: str) -> dict[str, str]:
+        bodies = {event_of(one): payload_of(one, event_of(one), "1", text) for one in entries}
+        return {event: json.dumps(body) for event, body in bodies.items()}
+
+    for text in ("none", "released"):
+        assert not [event for event, body in sent(text).items() if WORDS in body]
+    assert not [event for event, body in sent("none").items() if "Q?" in body or "A." in body]
+    assert {event.partition(".")[0] for event, body in sent("all").items() if WORDS in body} == {
+        *("verdict", "gap", "review", "feedback")
+    }
 
 
 def test_a_webhook_misses_no_record_after_its_start(

@@ -1,4 +1,4 @@
-"""Finds the indexed decisions that a reader may know about, and those it may read completely.
+"""Finds the indexed decisions that a reader may know about.
 
 The rules are those of `visibility.py`, applied to the collections and labels of all passages of a
 decision. The store holds each combination once.
@@ -17,6 +17,8 @@ from suffice.sql.toolkit import Connection, Engine, func, select
 
 Pairs = Sequence[tuple[str, Sequence[str]]]
 """Collections with access labels."""
+_UNKNOWN = 0
+"""The scope of decisions whose passages are not stored."""
 _READERS = 64
 """Readers whose scopes are kept."""
 
@@ -29,43 +31,27 @@ class _Scopes:
     count: int
     last: int
     pairs: dict[int, Pairs]
-    known: dict[Reader, frozenset[int]] = field(default_factory=dict)
     readable: dict[Reader, frozenset[int]] = field(default_factory=dict)
 
 
 _parsed: WeakKeyDictionary[Engine, _Scopes] = WeakKeyDictionary()
 
 
-def known_scopes(connection: Connection, reader: Reader | None) -> frozenset[int] | None:
-    """The scopes of decisions that a reader may know of; `None`: all of them."""
-    if reader is None or reader.knows_all:
-        return None
-    scopes = _scopes(connection)
-    found = scopes.known.get(reader)
-    if found is None:
-        found = frozenset(
-            id
-            for id, pairs in scopes.pairs.items()
-            if any(reader.uses(collection) for collection, _ in pairs)
-        )
-        _keep(scopes.known, reader, found)
-    return found
-
-
 def readable_scopes(connection: Connection, reader: Reader | None) -> frozenset[int] | None:
-    """The scopes of decisions that a reader may read completely; `None`: all of them. Decisions
-    whose passages are not stored are in none of these scopes."""
+    """The scopes of decisions that a reader may know of, because it may read all of their passages;
+    `None`: all scopes. Those who audit the log also know of decisions whose passages are not
+    stored."""
     if reader is None:
         return None
     scopes = _scopes(connection)
     found = scopes.readable.get(reader)
     if found is None:
-        found = frozenset(
-            id
-            for id, pairs in scopes.pairs.items()
-            if all(reader.may_use(collection, labels) for collection, labels in pairs)
-        )
-        _keep(scopes.readable, reader, found)
+        found = frozenset(id for id, pairs in scopes.pairs.items() if reader.may_use_all(pairs))
+        if reader.audits:
+            found |= {_UNKNOWN}
+        if len(scopes.readable) >= _READERS:
+            scopes.readable.clear()
+        scopes.readable[reader] = found
     return found
 
 
@@ -80,9 +66,3 @@ def _scopes(connection: Connection) -> _Scopes:
     found = _Scopes(count, last or 0, {id: body for id, body in bodies if body is not None})
     _parsed[connection.engine] = found
     return found
-
-
-def _keep(found: dict[Reader, frozenset[int]], reader: Reader, ids: frozenset[int]) -> None:
-    if len(found) >= _READERS:
-        found.clear()
-    found[reader] = ids

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol, runtime_checkable
@@ -11,6 +12,12 @@ from suffice.deadline import watched
 from suffice.types import Claim, Code, Draft, Evidence, Finding, Support
 
 _LOG = logging.getLogger("suffice.checks")
+
+MOST_CLAIMS = 2_000
+MOST_MARKS = 2_000
+MOST_NUMBERS = 10_000
+"""A draft with more claims, cited passages or numbers is not checked: no answer has so many."""
+_NUMBER = re.compile(r"\d+")
 
 # If a check returns two findings for a claim, the stricter one, which comes first here, wins.
 _HOLDS = (Support.CONTRADICTED, Support.UNBACKED, Support.UNCHECKED, Support.BACKED)
@@ -51,9 +58,26 @@ def run_checks(checks: Sequence[Check], draft: Draft, evidence: Evidence) -> tup
     is UNCHECKED. List cheap checks first, because a `Costly` check only gets the claims still
     open."""
     found: list[Finding] = []
+    if reason := _too_much(draft):
+        return tuple(
+            Finding(claim, check.name, Support.UNCHECKED, reason=reason, code=Code.FAILED)
+            for check in checks
+            for claim in draft.claims
+        )
     for check in watched(checks):
         found += _judged(check, draft, evidence, found)
     return tuple(found)
+
+
+def _too_much(draft: Draft) -> str:
+    """Why a draft is not checked; empty if it is within the limits."""
+    counted = (
+        ("claims", len(draft.claims), MOST_CLAIMS),
+        ("citations", sum(len(claim.cites) for claim in draft.claims), MOST_MARKS),
+        ("numbers", len(_NUMBER.findall(draft.text)), MOST_NUMBERS),
+    )
+    over = (f"{n:,} {name}, over the limit of {most:,}" for name, n, most in counted if n > most)
+    return next((f"not checked: the draft has {text}" for text in over), "")
 
 
 def _open(draft: Draft, findings: Sequence[Finding]) -> list[Claim]:

@@ -71,7 +71,8 @@ class _Face:
         for number, (first, last) in enumerate(spans):
             start, end = read.bounds(first, last)
             ends[end] = last
-            marks = (one.match(read.text, start, end) for one in (ANSWER_MARK, ITEM_MARK))
+            answer = ANSWER_MARK.match(read.text, start, end)
+            marks = (answer, ITEM_MARK.match(read.text, start, end))
             for place in {start, *(mark.end() for mark in marks if mark and mark.end() < end)}:
                 source = first if place == start else read.places[place]
                 for key in {read.text[place : place + _KEY], read.text[place:end][:_KEY]}:

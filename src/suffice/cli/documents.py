@@ -87,7 +87,7 @@ def show(
             f"'{name}' has no version '{version}'.",
             remedy=f"Run: suffice documents history {name}",
         )
-    text = opened.text(collection, named[-1].document, named[-1].key)
+    text = opened.text(collection, named[-1].document, named[-1].key, named[-1].access)
     if as_json:
         to_json.show({**to_json.version(named[-1], today()), "text": text})
     else:

@@ -82,7 +82,7 @@ def gaps(
     log = Log(library.store.database, settings.record)
     click.get_current_context().call_on_close(log.close)
     choice = Choice(since=timestamp(since.replace(tzinfo=UTC)) if since else "")
-    reader = Reader(frozenset(labels)) if labels else None
+    reader = Reader(frozenset(labels), audits=True) if labels else None
     asked = Review(log).gaps(choice, MOST_WORDINGS, reader)
     with bars(quiet=quiet or as_json) as progress:
         ask = _counted(_answered(library, collection, labels), len(asked), progress)

@@ -43,7 +43,7 @@ _MOST = click.option(
 
 
 def _reader(context: click.Context, option: click.Parameter, labels: Any) -> Reader | None:
-    return Reader(frozenset(labels)) if labels else None
+    return Reader(frozenset(labels), audits=True) if labels else None
 
 
 def _as_reader(command: F) -> F:

@@ -11,10 +11,10 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from suffice.access.visibility import Seen
 from suffice.cli import as_json
 from suffice.cli.show import origin, plain, show_gate, uncovered
 from suffice.cli.show_verdict import show_verdict
+from suffice.record.decision import Decision
 from suffice.review.case import Act, Case
 from suffice.review.estimate import Estimate
 from suffice.review.gaps import Gap
@@ -68,7 +68,7 @@ def case(value: Case) -> dict[str, Any]:
     if value.seen is None:
         return found
     seen = value.seen
-    found |= {"hidden": seen.hidden, "gate": as_json.gate(seen.gate)}
+    found |= {"gate": as_json.gate(seen.gate)}
     found |= {"passages": as_json.evidence(seen.evidence)["passages"], "verdict": None}
     if seen.verdict is None:
         return found
@@ -169,7 +169,7 @@ def _facts(value: Case) -> Iterator[str]:
         yield f"asked by {value.entry.caller}"
 
 
-def _show_seen(seen: Seen, console: Console) -> None:
+def _show_seen(seen: Decision, console: Console) -> None:
     if seen.verdict is None:
         show_gate(seen.gate, seen.evidence, console)
     else:
@@ -177,9 +177,6 @@ def _show_seen(seen: Seen, console: Console) -> None:
         for part in _written(seen.verdict):
             console.print(part)
     console.print(_passages(seen.evidence))
-    if seen.hidden:
-        note = f"{seen.hidden} passages are hidden: they carry access labels you do not hold."
-        console.print(Text(note, style="yellow"))
 
 
 def _written(verdict: Verdict) -> Iterator[RenderableType]:

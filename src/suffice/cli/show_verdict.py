@@ -15,7 +15,7 @@ from suffice.cli.show import CONTROL, one_line, origin, panel, plain, uncovered
 from suffice.types import Citation, Source, Verdict
 from suffice.verdict.wording import steps
 
-_CODE_OR_TAG = re.compile(r"(```.*?```|`[^`\n]*`)|<(?=[a-zA-Z/!?])", re.DOTALL)
+_CODE_OR_TAG = re.compile(r"(```.*?(?:```|\Z)|`[^`\n]*`)|<(?=[a-zA-Z/!?])", re.DOTALL)
 
 
 def show_verdict(verdict: Verdict, console: Console | None = None) -> None:

@@ -13,7 +13,7 @@ from suffice.text.sentences import ITEM_MARK
 from suffice.text.statements import TABLE_RULE, Statement, apart, is_header
 from suffice.types import Citation, Claim, Draft, Passage
 
-_NUMBER = re.compile(r"^\s*(\d{1,3})[.)]\s", re.MULTILINE)
+_NUMBER = re.compile(r"^[^\S\n]*+(\d{1,3})[.)]\s", re.MULTILINE)
 _CELL = re.compile(r"[^|]+")
 
 

@@ -21,17 +21,15 @@ class StoredDocuments:
 
     def lookup(self, ids: Sequence[str]) -> dict[str, Passage]:
         """Passages by id, as currently stored, without unknown ids."""
-        found = self.store.lookup(ids)
-        return {id: passage for id, passage in found.items() if self.allowed.may_read(passage)}
+        return self.store.lookup(ids, self.allowed.may_use)
 
     def titled(self, words: Sequence[str]) -> Sequence[Passage]:
         """One passage from each version whose title contains all of the words."""
-        return self._readable(self.store.titled(self.allowed.collection, words))
+        may_read = self.allowed.may_use
+        return self.store.titled(self.allowed.collection, words, may_read=may_read)
 
     def holding(self, phrase: str, documents: Sequence[str] = ()) -> Sequence[Passage]:
         """Passages with a phrase in their text or heading, in the given documents or in all."""
         named = tuple(dict.fromkeys(documents))[:_MOST_DOCUMENTS]
-        return self._readable(self.store.holding(self.allowed.collection, phrase, named))
-
-    def _readable(self, found: Sequence[Passage]) -> Sequence[Passage]:
-        return [passage for passage in found if self.allowed.may_read(passage)]
+        collection, may_read = self.allowed.collection, self.allowed.may_use
+        return self.store.holding(collection, phrase, named, may_read=may_read)

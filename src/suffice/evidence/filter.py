@@ -24,7 +24,7 @@ from suffice.text.stems import stems
 from suffice.text.words import STOP_WORDS
 from suffice.types import Evidence, Passage, Retrieved
 
-_NAME = re.compile(r"\b[A-Z][\w'’-]{2,}|\b\d[\d,.]{2,}\b")
+_NAME = re.compile(r"\b[A-Z][\w'’-]{2,}|\b\d[\d,.]{2,40}\b")
 
 
 @dataclass(frozen=True, slots=True)

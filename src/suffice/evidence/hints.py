@@ -12,7 +12,7 @@ from suffice.types import Kind, Passage
 _ASKED = re.compile(r"^\W{0,4}(?:q|question)\s*\d*[:.)]", re.IGNORECASE | re.MULTILINE)
 _ANSWERED = re.compile(r"^\W{0,4}(?:a|answer)\s*\d*[:.)]\W", re.IGNORECASE | re.MULTILINE)
 # A question at the start of a line or text, followed by text that is not a question.
-_PAIR = re.compile(r"(?:^|\n)[ \t*_#>-]*[A-Z][^\n.!?]{3,150}\?[*_\"')]*\s+[^?]+?[.!](?:\s|$)")
+_PAIR = re.compile(r"(?:^|\n)[ \t*_#>-]*[A-Z][^\n.!?]{3,150}\?[*_\"')]*\s++[^?]+?[.!](?:\s|$)")
 _STEP = re.compile(
     r"^[ \t]*(?:step\s+\d+|\d{1,2}[.)]|\(?[a-h]\))[\s:.]", re.IGNORECASE | re.MULTILINE
 )

@@ -53,8 +53,12 @@ class Filter:
 
     def may_read(self, passage: Passage | VersionInfo) -> bool:
         """Whether the caller may read the passage, whether it is in force or not."""
-        labels = passage.access or {PUBLIC}
-        return passage.collection == self.collection and bool(labels & (self.labels | {PUBLIC}))
+        return self.may_use(passage.collection, passage.access)
+
+    def may_use(self, collection: str, labels: frozenset[str]) -> bool:
+        """Whether the caller may read documents of a collection with these access labels."""
+        readable = not labels or not labels.isdisjoint(self.labels | {PUBLIC})
+        return collection == self.collection and readable
 
     def _in_force(self, passage: Passage) -> bool:
         day = self.as_of or today()

@@ -95,7 +95,7 @@ class Ingest:
         """Index one document that has already been read, such as standard input."""
         if not rebuild:
             self.check_model()
-        known = self.store.known(self.collection).get(version.document)
+        known = self.store.known(self.collection, version.access).get(version.document)
         self.store.save([version], self.today)
         return _counted(Report(), known, version)
 

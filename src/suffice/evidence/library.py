@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from suffice.errors import LabelNotHeld
 from suffice.evidence.generations import catch_up, current
 from suffice.evidence.index import Filter, today
 from suffice.evidence.ingest import Ingest, Progress, Report
@@ -14,7 +15,7 @@ from suffice.evidence.read import FrontMatter
 from suffice.evidence.read.process import Reader
 from suffice.evidence.search import Search, open_index
 from suffice.evidence.sources import read_input, read_text, read_upload
-from suffice.evidence.store import Store
+from suffice.evidence.store import MayUse, Store, anything
 from suffice.models.catalog import open_embedder
 from suffice.models.embedder import Embedder
 from suffice.settings import Settings
@@ -86,15 +87,23 @@ class Library:
         given: FrontMatter,
         *,
         collection: str = "default",
+        labels: frozenset[str] | None = None,
         progress: Progress = _silent,
-    ) -> Report:
-        """Index an uploaded file under the given name. `given` holds its declared fields."""
+    ) -> tuple[Report, frozenset[str]]:
+        """Index an uploaded file under the given name; return the report and the labels that the
+        document got. `given` holds its declared fields. The file and the fields may declare only
+        `labels`, if given. Documents of the same name with other labels stay as they are."""
         run = self._run(collection, True, progress)
         # Read before taking the lock, so that an unreadable file delays nobody.
         version = read_upload(data, name, given, collection, run.cutting, run.today, self.reader)
+        if labels is not None and (foreign := version.access - labels):
+            raise LabelNotHeld(
+                f"{name} declares the access label '{min(foreign)}', which you do not hold.",
+                remedy="Declare only labels that you hold.",
+            )
         with self.store.alone(self.settings.store_wait_seconds):
             report = run.document(version)
-            return replace(report, embedded=run.finish())
+            return replace(report, embedded=run.finish()), version.access
 
     def add_texts(
         self,
@@ -118,13 +127,16 @@ class Library:
         with self.store.alone(self.settings.store_wait_seconds):
             return Report(embedded=run.finish(rebuild=True))
 
-    def retire(self, document: str, *, collection: str = "default") -> None:
-        """Retire a document from today until its content changes."""
+    def retire(
+        self, document: str, *, collection: str = "default", may_read: MayUse = anything
+    ) -> None:
+        """Retire a document from today until its content changes; if several have this name, those
+        that `may_read` allows."""
         self.store.versions(collection=collection, document=document)
         run = self._run(collection, False, _silent)
         run.check_model()
         with self.store.alone(self.settings.store_wait_seconds):
-            self.store.retire(collection, [document], run.today, by="person")
+            self.store.retire(collection, [document], run.today, by="person", may_read=may_read)
             run.finish()
 
     def search(self, allowed: Filter | None = None, *, top: int | None = None) -> Search:

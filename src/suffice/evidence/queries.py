@@ -17,7 +17,7 @@ Query = Select[Any]
 PASSAGE: Query = (
     select(
         p.c.id, p.c.name, p.c.text, p.c.start, p.c.end, p.c.heading, p.c.page, p.c.content_hash,
-        p.c.input_hash, p.c.kind, v.c.label, v.c.title, v.c.access, v.c.effective, v.c.expires,
+        p.c.input_hash, p.c.kind, v.c.label, v.c.title, d.c.access, v.c.effective, v.c.expires,
         v.c.force_from, v.c.force_until, v.c.family, d.c.name.label("document"), d.c.collection,
     )
     .join_from(p, v, v.c.id == p.c.version_id)
@@ -39,7 +39,7 @@ _MOST = (
 )
 _VERSION: Query = select(
     d.c.name, d.c.collection, d.c.retired_on,
-    v.c.label, v.c.key, v.c.title, v.c.access, v.c.effective, v.c.expires, v.c.seen,
+    v.c.label, v.c.key, v.c.title, d.c.access, v.c.effective, v.c.expires, v.c.seen,
     v.c.file_date, v.c.force_from, v.c.force_until,
     select(func.count()).where(p.c.version_id == v.c.id).scalar_subquery().label("passages"),
     func.coalesce(func.nullif(v.c.kind, ""), _MOST, "fact").label("shown_kind"),
@@ -81,54 +81,69 @@ def expiring(collections: Sequence[str] | None, since: str, until: str) -> Query
 
 
 def history(collection: str, document: str) -> Query:
-    """All versions in the families of a document, whatever their files."""
+    """All versions in the families of a document, whatever their files. Versions with other labels
+    than a document of this name belong to no family of it."""
     w, e = v.alias(), d.alias()
-    families = (
+    named = (
         select(w.c.family)
         .join_from(w, e, e.c.id == w.c.document_id)
         .where(e.c.collection == collection, e.c.name == document)
     )
-    found = _VERSION.where(d.c.collection == collection, v.c.family.in_(families))
+    alike = named.where(w.c.family == v.c.family, e.c.access == d.c.access).exists()
+    found = _VERSION.where(d.c.collection == collection, v.c.family.in_(named), alike)
     return found.order_by(d.c.collection, d.c.name, v.c.sequence)
 
 
 def known(collection: str) -> Query:
     """Every content of each document, newest last."""
     return (
-        select(d.c.name, d.c.root, d.c.stamp, d.c.retired_on, d.c.retired_by, v.c.key)
+        select(d.c.name, d.c.access, d.c.root, d.c.stamp, d.c.retired_on, d.c.retired_by, v.c.key)
         .join_from(d, v, v.c.document_id == d.c.id)
         .where(d.c.collection == collection)
         .order_by(v.c.sequence)
     )
 
 
-def text_of(collection: str, document: str, key: str) -> Query:
+def text_of(collection: str, document: str, key: str, access: str | None) -> Query:
+    """The source text of a version; `access`: of the document with exactly these labels."""
+    labels = [] if access is None else [d.c.access == access]
     return (
         select(v.c.text)
         .join_from(v, d, d.c.id == v.c.document_id)
-        .where(d.c.collection == collection, d.c.name == document, v.c.key == key)
+        .where(d.c.collection == collection, d.c.name == document, v.c.key == key, *labels)
     )
 
 
-def titled(collection: str, words: Sequence[str], most: int) -> Query:
-    """The first passage of each version whose title contains all of the words."""
+def label_sets(collection: str | None) -> Query:
+    """The different label sets of documents, with their collections."""
+    found = select(d.c.collection, d.c.access).distinct().order_by(d.c.collection, d.c.access)
+    return found if collection is None else found.where(d.c.collection == collection)
+
+
+def titled(collection: str, words: Sequence[str], access: Sequence[str], most: int) -> Query:
+    """The first passage of each version with one of these label sets whose title contains all of
+    the words."""
     q = p.alias()
     first = (
         select(func.min(q.c.id))
         .join_from(q, v, v.c.id == q.c.version_id)
         .join(d, d.c.id == v.c.document_id)
-        .where(d.c.collection == collection, *(holds(v.c.title, word.lower()) for word in words))
+        .where(d.c.collection == collection, d.c.access.in_(access))
+        .where(*(holds(v.c.title, word.lower()) for word in words))
         .group_by(v.c.id)
     )
     return PASSAGE.where(p.c.id.in_(first)).order_by(p.c.id).limit(most)
 
 
-def holding(collection: str, phrase: str, names: Sequence[str], most: int) -> Query:
-    """Passages with a phrase in their text or headings, in the given documents or in all."""
+def holding(
+    collection: str, phrase: str, names: Sequence[str], access: Sequence[str], most: int
+) -> Query:
+    """Passages with a phrase in their text or headings, in the given documents or in all with one
+    of these label sets."""
     phrase = phrase.lower()
     of = [d.c.name.in_(names)] if names else []
     return (
-        PASSAGE.where(d.c.collection == collection, *of)
+        PASSAGE.where(d.c.collection == collection, d.c.access.in_(access), *of)
         .where(or_(holds(p.c.text, phrase), holds(p.c.heading, phrase)))
         .order_by(p.c.id)
         .limit(most)

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from suffice.sql.toolkit import RowMapping
 
 Vectors = NDArray[np.float32]
+UPLOADED = "uploaded:"
+"""The root of documents uploaded over HTTP."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +58,7 @@ class Known:
     stamp: str
     key: str
     retired: bool
+    access: frozenset[str] = frozenset()
     by_person: bool = False
     """Whether it was retired manually, not because the file is gone."""
 
@@ -118,6 +121,16 @@ def day(text: str | None) -> date | None:
     return date.fromisoformat(text) if text else None
 
 
+def labels_in(access: str) -> frozenset[str]:
+    """The labels of a document, as stored."""
+    return frozenset(json.loads(access))
+
+
+def labels_text(labels: frozenset[str]) -> str:
+    """Labels as they are stored: equal sets as equal texts."""
+    return json.dumps(sorted(labels))
+
+
 def dated(row: RowMapping) -> Dated:
     declared = row["label"] if "+" in row["key"] else ""
     return Dated(
@@ -132,6 +145,7 @@ def known(row: RowMapping) -> Known:
         row["stamp"],
         row["key"],
         row["retired_on"] is not None,
+        labels_in(row["access"]),
         row["retired_by"] == "person",
     )
 
@@ -155,7 +169,7 @@ def passage(row: RowMapping) -> Passage:
         since=None if since == EVER else since,
         until=None if until == NEVER else until,
         collection=row["collection"],
-        access=frozenset(json.loads(row["access"])),
+        access=labels_in(row["access"]),
         family=row["family"],
     )
 
@@ -176,7 +190,7 @@ def version_info(row: RowMapping) -> VersionInfo:
         key=row["key"],
         title=row["title"],
         kind=Kind(row["shown_kind"]),
-        access=frozenset(json.loads(row["access"])),
+        access=labels_in(row["access"]),
         effective=day(row["effective"]),
         expires=day(row["expires"]),
         seen=date.fromisoformat(row["seen"]),

@@ -14,14 +14,11 @@ from suffice.errors import SourceMissing, Unreadable
 from suffice.evidence.read import SUFFIXES, Content, FrontMatter, load_file
 from suffice.evidence.read.frontmatter import merged
 from suffice.evidence.read.process import Reader
-from suffice.evidence.rows import NewVersion
+from suffice.evidence.rows import UPLOADED, NewVersion
 from suffice.evidence.split import Tokens, context, short_name, split
 from suffice.evidence.versions import family
 from suffice.sql.storable import replace_unstorable
 from suffice.text.readable import readable
-
-UPLOADED = "uploaded:"
-"""The root of documents uploaded over HTTP."""
 
 
 class Remote(Protocol):

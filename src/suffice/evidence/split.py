@@ -19,8 +19,8 @@ from suffice.text.sentences import Span, sentences
 from suffice.text.statements import TABLE_RULE, is_header
 from suffice.types import Passage
 
-_HEADING = re.compile(r"^(#{1,6})[ \t]+(.+?)[ \t]*#*[ \t]*$", re.MULTILINE)
-_FENCED = re.compile(r"^[ \t]*(```|~~~).*?^[ \t]*\1[ \t]*$", re.MULTILINE | re.DOTALL)
+_HEADING = re.compile(r"^(#{1,6})[ \t]++(.+)$", re.MULTILINE)
+_FENCE = re.compile(r"^[ \t]*+(```|~~~)([^\n]*)$", re.MULTILINE)
 # A tokenizer creates an object per token, so very long text is counted in slices of this size.
 _SLICE = 100_000
 _LEAST_BUDGET = 16
@@ -92,17 +92,37 @@ def _sections(content: Content, title: str) -> Iterator[_Section]:
     text, start = content.text, content.body
     path: list[tuple[int, str]] = []
     if content.markdown:
-        fences = [match.span() for match in _FENCED.finditer(text, content.body)]
-        opened = [first for first, _ in fences]
+        code = _code_blocks(text, content.body)
+        block = next(code, None)
         for match in _HEADING.finditer(text, content.body):
-            before = bisect_right(opened, match.start())
-            if before and match.start() < fences[before - 1][1]:
+            while block and block[1] <= match.start():
+                block = next(code, None)
+            if block and block[0] <= match.start():
                 continue
             yield _Section(start, match.start(), _path(path, title))
             level = len(match[1])
-            path = [entry for entry in path if entry[0] < level] + [(level, short_name(match[2]))]
+            path = [entry for entry in path if entry[0] < level] + [(level, _name(match[2]))]
             start = match.end()
     yield _Section(start, len(text), _path(path, title))
+
+
+def _name(heading: str) -> str:
+    """The words of a heading, without the signs that may close it: "## Leave ##"."""
+    return short_name(heading.rstrip(" \t").rstrip("#").rstrip(" \t") or heading)
+
+
+def _code_blocks(text: str, start: int) -> Iterator[Span]:
+    """The fenced code blocks, in order. A fence that no bare fence closes opens no block."""
+    fences = list(_FENCE.finditer(text, start))
+    closing = {fence[1]: fence for fence in fences if not fence[2].strip(" \t")}
+    opened: re.Match[str] | None = None
+    for fence in fences:
+        if opened is None:
+            last = closing.get(fence[1])
+            opened = fence if last and fence.start() < last.start() else None
+        elif fence[1] == opened[1] and not fence[2].strip(" \t"):
+            yield opened.start(), fence.end()
+            opened = None
 
 
 def _path(path: list[tuple[int, str]], title: str) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ changed file gets a new version, and a deleted file is retired.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from datetime import date
 from pathlib import Path
@@ -19,13 +19,23 @@ from suffice.evidence import rows as read
 from suffice.evidence import tables as t
 from suffice.evidence import writes as keep
 from suffice.evidence.queries import PASSAGE, Query
-from suffice.evidence.rows import Known, NewVersion, StoredPassage, Vectors, VersionInfo
+from suffice.evidence.rows import UPLOADED, Known, NewVersion, StoredPassage, Vectors, VersionInfo
 from suffice.sql.database import Database
 from suffice.sql.storable import is_storable
 from suffice.sql.toolkit import Connection, RowMapping, func, select
 from suffice.types import Kind, Passage
 
 _KEYS_A_QUERY = 500
+MayUse = Callable[[str, frozenset[str]], bool]
+"""Whether documents of a collection with these access labels may be used."""
+
+
+def anything(collection: str, labels: frozenset[str]) -> bool:
+    return True
+
+
+def _rank(known: Known) -> tuple[bool, bool]:
+    return known.root == UPLOADED, known.retired
 
 
 class Store:
@@ -41,7 +51,9 @@ class Store:
     ) -> Store:
         """Open the store at a path or PostgreSQL URL, and create it if `create` is set. `index`
         overrides the folder for search indexes."""
-        return cls(Database.open(where, create=create, wait=wait), index)
+        opened = cls(Database.open(where, create=create, wait=wait), index)
+        opened._renew_forces()
+        return opened
 
     def close(self) -> None:
         self.database.close()
@@ -72,14 +84,28 @@ class Store:
         """Incremented when passages are split again, which causes the index to be rebuilt."""
         return self._number(select(t.store.c.epoch))
 
-    def collections(self) -> list[str]:
-        """The names of the collections that contain documents."""
-        name = t.documents.c.collection
-        return [row["collection"] for row in self._rows(select(name).distinct().order_by(name))]
+    def collections(self, may_read: MayUse = anything) -> list[str]:
+        """The names of the collections that contain documents of which `may_read` is true."""
+        pairs = (
+            (row["collection"], read.labels_in(row["access"]))
+            for row in self._rows(queries.label_sets(None))
+        )
+        return list(dict.fromkeys(name for name, labels in pairs if may_read(name, labels)))
 
-    def known(self, collection: str) -> dict[str, Known]:
-        """Every document of a collection with its newest content."""
-        return {row["name"]: read.known(row) for row in self._rows(queries.known(collection))}
+    def known(self, collection: str, access: frozenset[str] | None = None) -> dict[str, Known]:
+        """Every document of a collection with its newest content; with `access`, only those with
+        exactly these labels. Of several documents of one name, an indexed file comes before an
+        upload, and one that is not retired before the others."""
+        newest: dict[tuple[str, frozenset[str]], Known] = {}
+        for row in self._rows(queries.known(collection)):
+            known = read.known(row)
+            if access is None or known.access == access:
+                newest[row["name"], known.access] = known
+        found: dict[str, Known] = {}
+        for (name, _), known in newest.items():
+            if name not in found or _rank(known) < _rank(found[name]):
+                found[name] = known
+        return found
 
     def versions(
         self, *, collection: str | None = None, document: str | None = None
@@ -119,9 +145,13 @@ class Store:
             )
         return [read.version_info(row) for row in rows]
 
-    def text(self, collection: str, document: str, key: str) -> str:
-        """The source text of one version, as stored."""
-        rows = self._rows(queries.text_of(collection, document, key))
+    def text(
+        self, collection: str, document: str, key: str, access: frozenset[str] | None = None
+    ) -> str:
+        """The source text of one version, as stored; `access` are the labels of the document, if
+        several have this name."""
+        labels = None if access is None else read.labels_text(access)
+        rows = self._rows(queries.text_of(collection, document, key, labels))
         if not rows:
             raise DocumentMissing(
                 f"There is no version '{key}' of '{document}'.",
@@ -134,25 +164,52 @@ class Store:
         rows = self._keyed(queries.NUMBERED, numbers)
         return {row["id"]: read.passage(row) for row in rows}
 
-    def lookup(self, ids: Sequence[str]) -> dict[str, Passage]:
-        """Passages by public id, for citation checks, without unknown ids."""
+    def lookup(self, ids: Sequence[str], may_read: MayUse = anything) -> dict[str, Passage]:
+        """Passages by public id, for citation checks, without unknown ids and those of documents of
+        which `may_read` is false. Equal contents of one name have equal ids, whatever their
+        labels."""
         rows = self._keyed(queries.NAMED, [id for id in ids if is_storable(id)])
-        return {row["name"]: read.passage(row) for row in rows}
+        found = (read.passage(row) for row in rows)
+        return {one.id: one for one in found if may_read(one.collection, one.access)}
 
-    def titled(self, collection: str, words: Sequence[str], most: int = 20) -> list[Passage]:
-        """The first passage of each version whose title contains all of the words."""
+    def titled(
+        self,
+        collection: str,
+        words: Sequence[str],
+        most: int = 20,
+        may_read: MayUse = anything,
+    ) -> list[Passage]:
+        """The first passage of each version whose title contains all of the words. Documents of
+        which `may_read` is false do not count."""
         if not all(map(is_storable, words)):
             return []
-        return [read.passage(row) for row in self._rows(queries.titled(collection, words, most))]
+        query = queries.titled(collection, words, self._label_sets(collection, may_read), most)
+        return [read.passage(row) for row in self._rows(query)]
 
     def holding(
-        self, collection: str, phrase: str, documents: Sequence[str] = (), most: int = 100
+        self,
+        collection: str,
+        phrase: str,
+        documents: Sequence[str] = (),
+        most: int = 100,
+        may_read: MayUse = anything,
     ) -> list[Passage]:
-        """Passages with a phrase in their text or headings, in the given documents or in all."""
+        """Passages with a phrase in their text or headings, in the given documents or in all.
+        Documents of which `may_read` is false do not count."""
         if not is_storable(phrase):
             return []
-        query = queries.holding(collection, phrase, documents, most)
+        access = self._label_sets(collection, may_read)
+        query = queries.holding(collection, phrase, documents, access, most)
         return [read.passage(row) for row in self._rows(query)]
+
+    def _label_sets(self, collection: str, may_read: MayUse) -> list[str]:
+        """The stored label sets of the documents that `may_read` allows. The database applies them
+        before it counts results, so that other documents do not take up places."""
+        return [
+            row["access"]
+            for row in self._rows(queries.label_sets(collection))
+            if may_read(collection, read.labels_in(row["access"]))
+        ]
 
     def unembedded(self, model: str, batch: int) -> Iterator[list[tuple[str, Passage]]]:
         """Passages without a vector from this model, each with the hash of its text to embed."""
@@ -224,11 +281,25 @@ class Store:
             keep.touch(connection, collection, unchanged)
 
     def retire(
-        self, collection: str, documents: Iterable[str], today: date, *, by: str = "vanished"
+        self,
+        collection: str,
+        documents: Iterable[str],
+        today: date,
+        *,
+        by: str = "vanished",
+        may_read: MayUse = anything,
     ) -> None:
-        """Retire documents from today on. Their versions stay in the history."""
+        """Retire documents from today on, as far as `may_read` allows. Their versions stay in the
+        history. A file that vanished retires no upload of its name."""
         with self._writing() as connection:
-            keep.retire(connection, collection, documents, today, by)
+            keep.retire(connection, collection, documents, today, by, may_read)
+
+    def _renew_forces(self) -> None:
+        """Compute the days in force again if another rule computed those that are stored."""
+        if self._number(select(t.store.c.force_rule)) >= keep.FORCE_RULE:
+            return
+        with self._writing() as connection:
+            keep.renew_forces(connection)
 
     @contextmanager
     def _writing(self) -> Iterator[Connection]:

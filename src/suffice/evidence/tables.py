@@ -8,7 +8,7 @@ from suffice.sql.toolkit import Column, LargeBinary, MetaData, Table
 METADATA = MetaData()
 
 
-store = Table("store", METADATA, text("id"), number("epoch"))
+store = Table("store", METADATA, text("id"), number("epoch"), number("force_rule"))
 
 documents = Table(
     "documents",
@@ -20,6 +20,7 @@ documents = Table(
     text("stamp"),
     text("retired_on", null=True),
     text("retired_by", null=True),
+    text("access"),
 )
 
 versions = Table(
@@ -31,7 +32,6 @@ versions = Table(
     text("label"),
     text("title"),
     text("kind"),
-    text("access"),
     text("effective", null=True),
     text("expires", null=True),
     text("family"),

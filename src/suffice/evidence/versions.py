@@ -1,8 +1,9 @@
 """Determines which version of a document is in force on which days.
 
 The versions of a document are the successive contents of a file, and files that declare the same
-`id` (or the same title with different versions). A version is in force on the days `force_from <=
-day < force_until`. On any day, at most one content of a file is in force.
+`id` (or the same title with different versions), if their access labels are equal: whoever may not
+read a version must not notice it by another one that it supersedes. A version is in force on the
+days `force_from <= day < force_until`. On any day, at most one content of a file is in force.
 """
 
 from __future__ import annotations
@@ -17,7 +18,9 @@ from suffice.evidence.read import FrontMatter
 EVER = date.min
 NEVER = date.max
 _ARCHIVES = frozenset({"archive", "archived", "old", "previous", "history", "superseded"})
-_STATUS = re.compile(r"[\s\-–—:(\[]*(?:superseded|archived|old|previous|obsolete)[)\]]?$", re.I)
+_STATUS = re.compile(
+    r"(?<![\s\-–—:(\[])[\s\-–—:(\[]*(?:superseded|archived|old|previous|obsolete)[)\]]?$", re.I
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,17 +7,26 @@ file is retired, and every change recomputes which versions are in force.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date
 from typing import Any
 
 from suffice.evidence import tables as t
-from suffice.evidence.rows import NewVersion, Vectors, dated, iso
+from suffice.evidence.rows import (
+    UPLOADED,
+    NewVersion,
+    Vectors,
+    dated,
+    iso,
+    labels_in,
+    labels_text,
+)
 from suffice.evidence.versions import in_force
 from suffice.sql.toolkit import (
     BindParameter,
     Connection,
     Executable,
+    Select,
     bindparam,
     delete,
     func,
@@ -34,15 +43,15 @@ _PUT_VECTOR = text(
        ON CONFLICT DO NOTHING"""
 )
 _PUT_DOCUMENT = text(
-    """INSERT INTO documents (collection, name, root, stamp)
-       VALUES (:collection, :name, :root, :stamp)
-       ON CONFLICT (collection, name) DO UPDATE SET root = excluded.root,
+    """INSERT INTO documents (collection, name, access, root, stamp)
+       VALUES (:collection, :name, :access, :root, :stamp)
+       ON CONFLICT (collection, name, access) DO UPDATE SET root = excluded.root,
        stamp = excluded.stamp, retired_on = NULL, retired_by = NULL RETURNING id"""
 )
 _DATED = select(
     t.versions.c.id, t.versions.c.document_id, t.versions.c.key, t.versions.c.label,
     t.versions.c.effective, t.versions.c.expires, t.versions.c.seen, t.versions.c.sequence,
-    t.documents.c.retired_on, t.documents.c.collection,
+    t.documents.c.retired_on, t.documents.c.collection, t.documents.c.access,
 ).join_from(t.versions, t.documents, t.documents.c.id == t.versions.c.document_id)  # fmt: skip
 
 
@@ -78,17 +87,38 @@ def touch(
 
 
 def retire(
-    connection: Connection, collection: str, documents: Iterable[str], today: date, by: str
+    connection: Connection,
+    collection: str,
+    documents: Iterable[str],
+    today: date,
+    by: str,
+    may_read: Callable[[str, frozenset[str]], bool],
 ) -> None:
     families: set[str] = set()
     for name in documents:
-        connection.execute(
-            change(t.documents)
-            .where(t.documents.c.collection == collection, t.documents.c.name == name)
-            .values(retired_on=today.isoformat(), retired_by=by)
-        )
-        families |= _families(connection, collection, name)
+        named = connection.execute(_named(collection, name)).all()
+        chosen = [
+            one.id
+            for one in named
+            if may_read(collection, labels_in(one.access))
+            and (by == "person" or one.root != UPLOADED)
+        ]
+        _retire(connection, chosen, today, by)
+        families |= _families(connection, chosen)
     _renew(connection, families)
+
+
+def _retire(connection: Connection, documents: Sequence[int], today: date, by: str) -> None:
+    """Retire documents that are not retired yet."""
+    document = t.documents.c
+    chosen = change(t.documents).where(document.id.in_(documents), document.retired_on.is_(None))
+    connection.execute(chosen.values(retired_on=today.isoformat(), retired_by=by))
+
+
+def _named(collection: str, name: str) -> Select[Any]:
+    """The documents of a name, whatever their labels."""
+    of_it = (t.documents.c.collection == collection, t.documents.c.name == name)
+    return select(t.documents.c.id, t.documents.c.access, t.documents.c.root).where(*of_it)
 
 
 def kinds(connection: Connection, by_row: Mapping[int, Kind]) -> None:
@@ -116,9 +146,14 @@ def mark_classified(connection: Connection, collection: str, mark: str) -> None:
 
 
 def _save(connection: Connection, new: NewVersion, today: date) -> set[str]:
-    before = _families(connection, new.collection, new.document)
-    row = {"collection": new.collection, "name": new.document, "root": new.root, "stamp": new.stamp}
+    row = {
+        "collection": new.collection, "name": new.document, "access": labels_text(new.access),
+        "root": new.root, "stamp": new.stamp,
+    }  # fmt: skip
     document = int(connection.execute(_PUT_DOCUMENT, row).scalar_one())
+    before = _families(connection, [document])
+    if new.root != UPLOADED:
+        before |= _relabel(connection, new, document, today)
     newest = connection.execute(
         select(t.versions.c.id, t.versions.c.key)
         .where(t.versions.c.document_id == document)
@@ -130,22 +165,29 @@ def _save(connection: Connection, new: NewVersion, today: date) -> set[str]:
         _replace_passages(connection, new, newest.id)
     else:
         _insert(connection, new, document, today)
-    _inherit(connection, new, document)
+    of_it = t.versions.c.document_id == document
+    connection.execute(change(t.versions).where(of_it).values(family=new.family))
     return before | {new.family}
 
 
-def _inherit(connection: Connection, new: NewVersion, document: int) -> None:
-    """Copy the family and any labels of the newest content to older contents of a file: callers who
-    may not read the newest content may not read older contents either."""
-    of_it = t.versions.c.document_id == document
-    connection.execute(change(t.versions).where(of_it).values(family=new.family))
+def _relabel(connection: Connection, new: NewVersion, document: int, today: date) -> set[str]:
+    """A file has one set of labels. Its older contents get labels that are new: callers who may not
+    read the newest content may not read older contents either. If the file becomes public, older
+    contents keep their labels and are retired. Uploads of the same name are other documents.
+    Return the families of the older contents."""
+    named = connection.execute(_named(new.collection, new.document)).all()
+    others = [one.id for one in named if one.id != document and one.root != UPLOADED]
+    if not others:
+        return set()
+    families = _families(connection, others)
     if new.access:
-        labels = _labels(new)
-        connection.execute(
-            change(t.versions)
-            .where(of_it, t.versions.c.access != labels)
-            .values(access=labels, changed=_next_change(connection))
-        )
+        older = t.versions.c.document_id.in_(others)
+        moved = change(t.versions).where(older)
+        connection.execute(moved.values(document_id=document, changed=_next_change(connection)))
+        connection.execute(delete(t.documents).where(t.documents.c.id.in_(others)))
+    else:
+        _retire(connection, others, today, "vanished")
+    return families
 
 
 def _correct_kind(connection: Connection, new: NewVersion, version: int) -> None:
@@ -166,10 +208,6 @@ def _declared(new: NewVersion) -> str:
     return new.kind.value if new.kind else ""
 
 
-def _labels(new: NewVersion) -> str:
-    return json.dumps(sorted(new.access))
-
-
 def _replace_passages(connection: Connection, new: NewVersion, version: int) -> None:
     """Replace the passages of unchanged content that is now split differently. The index is
     rebuilt."""
@@ -188,7 +226,7 @@ def _insert(connection: Connection, new: NewVersion, document: int, today: date)
     last = select(func.coalesce(func.max(t.versions.c.sequence), 0)).scalar_subquery()
     row = {
         "document_id": document, "key": new.key, "label": new.label, "title": new.title,
-        "kind": _declared(new), "access": _labels(new), "effective": iso(new.effective),
+        "kind": _declared(new), "effective": iso(new.effective),
         "expires": iso(new.expires), "family": new.family, "text": new.text,
         "content_hash": new.content_hash, "file_date": new.file_date.isoformat(),
         "seen": today.isoformat(), "force_from": "", "force_until": "", "changed": 0,
@@ -211,10 +249,8 @@ def _insert_passages(connection: Connection, new: NewVersion, version: int) -> N
     _each(connection, insert(t.passages), rows)
 
 
-def _families(connection: Connection, collection: str, document: str) -> set[str]:
-    of_it = (t.documents.c.collection == collection, t.documents.c.name == document)
-    joined = t.versions.c.document_id == t.documents.c.id
-    found = select(t.versions.c.family).join_from(t.versions, t.documents, joined).where(*of_it)
+def _families(connection: Connection, documents: Sequence[int]) -> set[str]:
+    found = select(t.versions.c.family).where(t.versions.c.document_id.in_(documents))
     return set(connection.scalars(found.distinct()))
 
 
@@ -223,8 +259,22 @@ def _next_change(connection: Connection) -> int:
     return int(connection.execute(last).scalar_one()) + 1
 
 
+FORCE_RULE = 1
+"""The number of the rule by which `_renew` computes the days in force."""
+
+
+def renew_forces(connection: Connection) -> None:
+    """Compute the days in force of all versions again."""
+    rule = t.store.c.force_rule
+    if int(connection.execute(select(rule)).scalar_one()) < FORCE_RULE:  # no process was first
+        _renew(connection, set(connection.scalars(select(t.versions.c.family).distinct())))
+        connection.execute(change(t.store).values(force_rule=FORCE_RULE))
+
+
 def _renew(connection: Connection, families: Iterable[str]) -> None:
-    """Recompute which versions are in force. Only changed versions get a new change number."""
+    """Recompute which versions are in force. Only versions with equal labels supersede each other,
+    so that nobody loses a version to one that they may not read. Only changed versions get a new
+    change number."""
     number, version = _next_change(connection), t.versions.c
     since: BindParameter[str] = bindparam("since")
     until: BindParameter[str] = bindparam("until")
@@ -236,8 +286,8 @@ def _renew(connection: Connection, families: Iterable[str]) -> None:
     )
     for name in families:
         rows = connection.execute(_DATED.where(version.family == name)).mappings().all()
-        for collection in {row["collection"] for row in rows}:
-            line = [dated(row) for row in rows if row["collection"] == collection]
+        for alike in {(row["collection"], row["access"]) for row in rows}:
+            line = [dated(row) for row in rows if (row["collection"], row["access"]) == alike]
             forces = [
                 {
                     "version": id,

@@ -27,8 +27,8 @@ _BESIDE = 40
 _RARE = 1.0
 _NAMED = 0.5
 
-_WORD = re.compile(r"[^\W\d_][\w&/.+-]*\w")
-_NAME = re.compile(r"[A-Z][\w-]*(?: (?:(?:of|and|the|for) )*[A-Z][\w-]*)+")
+_WORD = re.compile(r"[^\W\d_](?:[&/.+-]*\w)+")
+_NAME = re.compile(r"[A-Z][\w-]{0,60}(?: (?:(?:of|and|the|for) )*[A-Z][\w-]{0,60})+")
 
 
 @dataclass(frozen=True)
@@ -52,15 +52,10 @@ class _Read:
         return re.sub(r"[\W_]+", "", self.text.lower())
 
     @cached_property
-    def initials(self) -> frozenset[str]:
-        """The initials of names, so that "European Union" matches "EU"."""
-        runs = ("".join(re.findall(r"\b[A-Z]", name)).lower() for name in _NAME.findall(self.text))
-        return frozenset(
-            letters[start:end]
-            for letters in runs
-            for start in range(len(letters))
-            for end in range(start + 2, len(letters) + 1)
-        )
+    def initials(self) -> str:
+        """The initials of each name on a line, so that "European Union" matches "EU"."""
+        names = (re.findall(r"\b[A-Z]", name) for name in _NAME.findall(self.text))
+        return "\n".join("".join(name).lower() for name in names)
 
     @cached_property
     def literals(self) -> Sequence[Literal]:

@@ -9,7 +9,7 @@ from suffice.evidence.inputs import Given
 from suffice.integrations.guard import Checked
 
 Check = Callable[[str], Checked]
-_MESSAGE = ("role", "content", "tool_calls", "function_call")
+_MESSAGE = ("role", "content", "refusal", "tool_calls", "function_call")
 _CHOICE = ("index", "message", "delta", "finish_reason")
 Passages = Iterable[Given] | Given
 
@@ -23,8 +23,8 @@ def question_of(messages: Iterable[Any]) -> str:
 
 
 def checked_completion(completion: Any, check: Check) -> Any:
-    """The completion with every choice checked, changed in place. A withheld answer is replaced,
-    and fields that repeat its text (log probabilities, audio, reasoning) are removed."""
+    """The completion with every choice checked, changed in place. Text that no check reads, such as
+    reasoning, is removed. A withheld answer is replaced, and fields that repeat it are removed."""
     verdicts = []
     for choice in completion.choices:
         answer = _answer(choice.message)
@@ -32,9 +32,9 @@ def checked_completion(completion: Any, check: Check) -> Any:
             continue
         found = check(answer)
         verdicts.append(found.summary)
+        _strip(choice.message, _read(choice.message, changed=found.changed))
         if found.changed:
             _strip(choice, _CHOICE)
-            _strip(choice.message, _MESSAGE)
             choice.message.content = found.text
             choice.finish_reason = "stop"
     if verdicts:
@@ -54,14 +54,21 @@ def checked_chunks(chunks: Sequence[Any], check: Check) -> Sequence[Any]:
         if not answer:
             continue
         found = check(answer)
+        for choice in choices:
+            _strip(choice.delta, _read(choice.delta, changed=found.changed))
         if not found.changed:
             continue
         for place, choice in enumerate(choices):
             _strip(choice, _CHOICE)
-            _strip(choice.delta, _MESSAGE)
             choice.delta.content = found.text if place == 0 else None
             choice.finish_reason = choice.finish_reason and "stop"
     return chunks
+
+
+def _read(message: Any, *, changed: bool) -> Sequence[str]:
+    """The fields of a message whose text was checked, or is of another kind."""
+    spoken = not changed and not _text(message.content)
+    return (*_MESSAGE, "audio") if spoken else _MESSAGE
 
 
 def _answer(message: Any) -> str:

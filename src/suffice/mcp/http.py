@@ -10,7 +10,8 @@ from typing import Any
 
 import uvicorn
 from mcp.server.mcpserver import MCPServer
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import MutableHeaders
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -20,13 +21,15 @@ from suffice.access.quotas import Usage
 from suffice.errors import StoreError
 from suffice.mcp.calls import CALLER
 from suffice.mcp.tools import Caller, Tools
-from suffice.server.auth import ANYONE, Authenticator, identified, is_local
+from suffice.server.auth import ANYONE, Authenticator, address_of, identified, is_local
 from suffice.server.connection import bound, config_of
 from suffice.server.errors import ApiError
 from suffice.server.json_body import JSON_TYPE, encode
 from suffice.server.rate_limiter import RateLimiter, admitted, rate_headers
+from suffice.server.request import whole_body
 from suffice.server.run import Listening
-from suffice.settings import LimitSettings, ServerSettings
+from suffice.server.sending import LocalRedirects
+from suffice.settings import ServerSettings
 
 _HEALTH, _READY = "/healthz", "/readyz"
 
@@ -39,7 +42,7 @@ class Guarded:
     app: ASGIApp
     authenticator: Authenticator
     limits: RateLimiter
-    general: LimitSettings
+    settings: ServerSettings
     tools: Tools
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -57,14 +60,18 @@ class Guarded:
             await send(message)
 
         with ExitStack() as stack:
+            request = Request(scope, receive)
             try:
-                who = await self._enter(Headers(scope=scope), stack, limits)
+                who = await self._enter(request, stack, limits)
+                received = await whole_body(request, self.settings.limits)
             except ApiError as fault:
                 await fault.response(scope, receive, with_limits)
                 return
+            except ClientDisconnect:
+                return
             # Without a key, the server's default caller applies.
             named = {} if who is None else {CALLER: who}
-            await self.app({**scope, **named}, receive, with_limits)
+            await self.app({**scope, **named}, _replayed(received, receive), with_limits)
 
     async def _status(self, path: str) -> Response:
         """Answer `/healthz` and `/readyz`. Ready means that the collection has documents."""
@@ -81,14 +88,17 @@ class Guarded:
         return Response(encode({"status": "ready"}), media_type=JSON_TYPE)
 
     async def _enter(
-        self, headers: Headers, stack: ExitStack, limits: dict[str, str]
+        self, request: Request, stack: ExitStack, limits: dict[str, str]
     ) -> Caller | None:
         """Authenticate and admit the caller. The headers with its limits are added to `limits`."""
-        caller = await identified(self.authenticator, headers)
+        general = self.settings.limits
+        caller = await identified(self.authenticator, request.headers)
         if not caller.may_use(self.tools.collection):
             raise ApiError(403, "This key may not use this collection.", "no_right")
-        stack.enter_context(self.limits.at_once(caller, self.general))
-        admission = await self.limits.count(caller, self.general)
+        address = address_of(request, self.settings.site.behind_proxy)
+        share = self.settings.capacity.share
+        stack.enter_context(self.limits.at_once(caller, general, address, share))
+        admission = await self.limits.count(caller, general)
         limits |= rate_headers(admission.left)
         admitted(admission)
         if caller is ANYONE:
@@ -110,7 +120,17 @@ def http_app(server: MCPServer[Any], tools: Tools, settings: ServerSettings, hos
         Identities.of(tools.library.settings),
     )
     limits = RateLimiter(Usage(database))
-    return Guarded(app, authenticator, limits, settings.limits, tools)
+    return Guarded(LocalRedirects(app), authenticator, limits, settings, tools)
+
+
+def _replayed(body: bytes, receive: Receive) -> Receive:
+    """Receives a body that was read already, then what follows it."""
+    messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def next_() -> Message:
+        return messages.pop() if messages else await receive()
+
+    return next_
 
 
 def serve_http(

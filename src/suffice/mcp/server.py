@@ -23,7 +23,13 @@ try:
     from mcp.server.mcpserver import Context
     from mcp.server.mcpserver.exceptions import ResourceNotFoundError, ToolError
     from mcp.shared.exceptions import MCPError
-    from mcp_types import INVALID_REQUEST, ListResourcesResult, Resource, ToolAnnotations
+    from mcp_types import (
+        INVALID_PARAMS,
+        INVALID_REQUEST,
+        ListResourcesResult,
+        Resource,
+        ToolAnnotations,
+    )
     from pydantic import Field
 
     from suffice.mcp import results
@@ -61,15 +67,19 @@ def open_server(tools: Tools, asking: Caller, watches: Sequence[StatsListener] =
         return caller_of(context.request_context.request, asking)
 
     async def listed(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
-        """List only the resources that the caller may read, and nothing to others than callers."""
+        """List only the resources that the caller may read, and nothing to others than callers.
+        Refuse cursors that no list gave."""
         asks = caller_of(ctx.request, asking)
         if ctx.method.startswith("resources/") and not asks.has(RESOURCES):
             raise MCPError(INVALID_REQUEST, no_role(asks, RESOURCES))
-        if ctx.method != "resources/list":
+        if not ctx.method.endswith("/list"):
             return await call_next(ctx)
-        cursor = str((ctx.params or {}).get("cursor") or "0")
-        start = int(cursor) if cursor.isdigit() else 0
-        return _listed(tools, asks, start)
+        cursor = (ctx.params or {}).get("cursor") or None
+        if ctx.method == "resources/list":
+            return _listed(tools, asks, cursor)
+        if cursor is not None:  # the other lists have one page
+            raise _bad_cursor()
+        return await call_next(ctx)
 
     server = ToolServer(
         asking,
@@ -199,8 +209,12 @@ def _add_showing(server: ToolServer, tools: Tools, who: WhoAsks) -> None:
         return text if status == "current" else f"[Not in force: {status}.]\n\n{text}"
 
 
-def _listed(tools: Tools, who: Caller, start: int) -> ListResourcesResult:
+def _listed(tools: Tools, who: Caller, cursor: Any) -> ListResourcesResult:
     documents = tools.documents(who)
+    starts = {str(n): n for n in range(_PAGE, len(documents), _PAGE)}
+    if cursor is not None and not (isinstance(cursor, str) and cursor in starts):
+        raise _bad_cursor()
+    start = starts[cursor] if cursor else 0
     page = [
         Resource(
             uri=f"suffice://documents/{quote(one.document)}",
@@ -214,6 +228,12 @@ def _listed(tools: Tools, who: Caller, start: int) -> ListResourcesResult:
     more = start + _PAGE
     return ListResourcesResult(
         resources=page, next_cursor=str(more) if more < len(documents) else None
+    )
+
+
+def _bad_cursor() -> MCPError:
+    return MCPError(
+        INVALID_PARAMS, "The cursor is unknown, or the list has changed. List from the beginning."
     )
 
 

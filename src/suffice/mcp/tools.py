@@ -12,6 +12,7 @@ from typing import Any
 
 from suffice import serialize as as_json
 from suffice.access.keys import Principal, Role
+from suffice.access.visibility import Reader
 from suffice.answers import Checker
 from suffice.errors import DocumentMissing, EvidenceError, StoreError
 from suffice.evidence.documents import StoredDocuments
@@ -161,11 +162,13 @@ class Tools:
         versions = [one for one in versions if one.document == name] or versions
         current = [one for one in versions if one.status(today()) == "current"]
         chosen = (current or versions)[-1]
-        return chosen, self.library.store.text(chosen.collection, chosen.document, chosen.key)
+        store = self.library.store
+        return chosen, store.text(chosen.collection, chosen.document, chosen.key, chosen.access)
 
     def feedback(self, who: Caller, record: str, rating: str, comment: str = "") -> dict[str, Any]:
         """Store feedback on a recorded decision. A caller with a key can rate only its own
-        decisions; other records are reported as missing."""
+        decisions. Other records, and those that the caller may not read, are reported as
+        missing."""
         if self.log is None:
             raise EvidenceError(
                 "Decisions are not recorded, so feedback cannot be stored.",
@@ -179,8 +182,8 @@ class Tools:
             mine = filed.caller == who.name and who.user in ("", filed.tag)
             if who.by_key and not mine:
                 raise unknown
-            by = who.user or who.name
-            kept = Review(self.log).feedback(filed.id, Rating(rating), comment, by)
+            by, reader = who.user or who.name, Reader(who.labels)
+            kept = Review(self.log).feedback(record, Rating(rating), comment, by, reader)
         except StoreError:
             raise unknown from None
         return {"record": kept}

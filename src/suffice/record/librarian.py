@@ -16,6 +16,7 @@ from suffice.errors import SufficeError
 from suffice.evidence.ingest import Progress, Report
 from suffice.evidence.library import Library
 from suffice.evidence.read import FrontMatter
+from suffice.evidence.store import MayUse, anything
 from suffice.log.record import Record
 from suffice.record.log import Log
 
@@ -45,15 +46,17 @@ class Librarian:
         given: FrontMatter,
         *,
         collection: str,
+        labels: frozenset[str] | None = None,
         progress: Progress = _silent,
-    ) -> Report:
-        """Index an uploaded file under the given name."""
+    ) -> tuple[Report, frozenset[str]]:
+        """Index an uploaded file under the given name. It may declare only `labels`, if given.
+        Return the report and the labels that the document got."""
         declared = {key: _text(value) for key, value in asdict(given).items() if value}
         fields = {"bytes": len(data), "content_hash": hashlib.sha256(data).hexdigest()}
         return self._recorded(
             {"act": "upload", "document": name, "collection": collection, **fields, **declared},
             lambda: self.library.add_upload(
-                data, name, given, collection=collection, progress=progress
+                data, name, given, collection=collection, labels=labels, progress=progress
             ),
         )
 
@@ -96,13 +99,14 @@ class Librarian:
         """Rebuild the search index from the store."""
         return self._recorded({"act": "reindex"}, lambda: self.library.rebuild(progress))
 
-    def retire(self, document: str, *, collection: str) -> None:
-        """Retire a document from today on."""
+    def retire(self, document: str, *, collection: str, may_read: MayUse = anything) -> None:
+        """Retire a document from today on; if several have this name, those that `may_read`
+        allows."""
         # Raises if the document does not exist.
         self.library.store.versions(collection=collection, document=document)
         self._recorded(
             {"act": "retire", "document": document, "collection": collection},
-            lambda: self.library.retire(document, collection=collection),
+            lambda: self.library.retire(document, collection=collection, may_read=may_read),
         )
 
     def _recorded(self, fields: Mapping[str, object], work: Callable[[], T]) -> T:
@@ -113,7 +117,8 @@ class Librarian:
         except SufficeError as problem:
             self._append(_done(asked, {"done": False, "reason": problem.message}))
             raise
-        result = _counts(done) if isinstance(done, Report) else {}
+        report = done[0] if isinstance(done, tuple) else done
+        result = _counts(report) if isinstance(report, Report) else {}
         self._append(_done(asked, {"done": True, **result}))
         return done
 

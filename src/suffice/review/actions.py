@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from enum import IntEnum, StrEnum
 from typing import ClassVar
 
-from suffice.access.visibility import Seen
 from suffice.errors import ReviewError
 from suffice.log.entry import Entry
+from suffice.record.decision import Decision
 from suffice.types import Passage, Support
 from suffice.verdict.claim_status import claim_statuses
 
@@ -69,7 +69,7 @@ class Judge:
     comment: str = ""
     kind: ClassVar[str] = JUDGEMENT
 
-    def fields(self, seen: Seen) -> Mapping[str, object]:
+    def fields(self, seen: Decision) -> Mapping[str, object]:
         """`supported` says whether the claim holds as drafted, according to the reviewer."""
         claims = claim_statuses(seen.verdict) if seen.verdict else []
         if not 1 <= self.claim <= len(claims):
@@ -102,7 +102,7 @@ class MarkPassage:
     comment: str = ""
     kind: ClassVar[str] = MARK
 
-    def fields(self, seen: Seen) -> Mapping[str, object]:
+    def fields(self, seen: Decision) -> Mapping[str, object]:
         found = [one for one in _passages(seen) if one.id == self.passage]
         if not found:
             raise ReviewError(
@@ -131,7 +131,7 @@ class Assign:
     to: str
     kind: ClassVar[str] = ASSIGNMENT
 
-    def fields(self, seen: Seen) -> Mapping[str, object]:
+    def fields(self, seen: Decision) -> Mapping[str, object]:
         return {"assignee": _checked("name", self.to.strip(), LONGEST_NAME)}
 
     def taken_by(self, later: Entry) -> bool:
@@ -143,7 +143,7 @@ class Prioritize:
     priority: Priority
     kind: ClassVar[str] = PRIORITY
 
-    def fields(self, seen: Seen) -> Mapping[str, object]:
+    def fields(self, seen: Decision) -> Mapping[str, object]:
         return {"priority": self.priority.value}
 
     def taken_by(self, later: Entry) -> bool:
@@ -157,7 +157,7 @@ class Remark:
     comment: str
     kind: ClassVar[str] = COMMENT
 
-    def fields(self, seen: Seen) -> Mapping[str, object]:
+    def fields(self, seen: Decision) -> Mapping[str, object]:
         if not self.comment.strip():
             raise ReviewError("The comment is empty.", remedy="Write a comment.")
         return {"comment": _checked("comment", self.comment.strip())}
@@ -169,7 +169,7 @@ class Remark:
 Action = Judge | MarkPassage | Assign | Prioritize | Remark
 
 
-def _passages(seen: Seen) -> tuple[Passage, ...]:
+def _passages(seen: Decision) -> tuple[Passage, ...]:
     sides = [side for one in seen.gate.conflicts for side in (one.first, one.second)]
     return (*seen.evidence.passages, *sides)
 

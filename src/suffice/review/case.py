@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from suffice.access.visibility import Reader, Seen, seen
 from suffice.errors import StoreError
 from suffice.log.entry import Entry
 from suffice.record.about import QUEUE, role_of
-from suffice.record.decision import decision_of
+from suffice.record.decision import Decision, decision_of
 from suffice.record.sampling import Why
 from suffice.review.actions import ASSIGNMENT, JUDGEMENT, MARK, PRIORITY, Priority
 from suffice.review.history import Event, event_of
@@ -90,16 +89,16 @@ class Feedback:
 @dataclass(frozen=True, slots=True)
 class Case:
     """A decision and the records about it. `why` and `probability` say why it was queued, if it
-    was. `seen` is the current decision as the reader may see it; if the record is incomplete, it is
-    `None`, and `lacking` says what is missing. `latest` is the number of the last record about it;
-    a reviewer who decides passes the number that was shown."""
+    was. `seen` is the current decision; if the record is incomplete, it is `None`, and `lacking`
+    says what is missing. `latest` is the number of records about it; a reviewer who decides passes
+    the number that was shown."""
 
     entry: Entry
     why: tuple[str, ...] = ()
     probability: float | None = None
     decided: tuple[Decided, ...] = ()
     feedback: tuple[Feedback, ...] = ()
-    seen: Seen | None = None
+    seen: Decision | None = None
     lacking: str = ""
     queued_at: str = ""
     state: State = State.OPEN
@@ -136,7 +135,7 @@ def note(act: Act, by: str, reason: str) -> str:
     return f"{past[act]} by {by or 'unknown'}: {reason}" if reason else f"{past[act]} by {by}."
 
 
-def case_of(entry: Entry, concerning: Sequence[Entry], reader: Reader | None = None) -> Case:
+def case_of(entry: Entry, concerning: Sequence[Entry]) -> Case:
     """Build a case from a record and the records about it."""
 
     def of(*kinds: str) -> list[Entry]:
@@ -148,7 +147,7 @@ def case_of(entry: Entry, concerning: Sequence[Entry], reader: Reader | None = N
     found, lacking = None, ""
     try:
         decision = decision_of(entry)
-        found = seen(decision, now(decision.verdict, acts), reader)
+        found = replace(decision, verdict=now(decision.verdict, acts))
     except StoreError as problem:
         lacking = problem.message
     return Case(
@@ -166,7 +165,7 @@ def case_of(entry: Entry, concerning: Sequence[Entry], reader: Reader | None = N
         tuple(judged(item) for item in of(JUDGEMENT) if item.payload),
         tuple(marked(item) for item in of(MARK) if item.payload),
         tuple(event_of(item) for item in concerning),
-        max((item.sequence for item in concerning), default=entry.sequence),
+        len(concerning),
     )
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from suffice.access.scopes import known_scopes, readable_scopes
+from suffice.access.scopes import readable_scopes
 from suffice.access.visibility import Reader
 from suffice.log.tables import DECISIONS, SOURCES, USES
 from suffice.record.log import Log
@@ -22,7 +22,7 @@ from suffice.sql.toolkit import ColumnElement, Connection, Select, exists, func,
 
 PAGE = 50
 SEARCHED = 100_000
-"""Numbers that one page looks at for a text."""
+"""Decisions that one page looks at for a text."""
 _BRIEF = 300
 _OFTEN = 20
 """A document is used often if more than one in this many decisions uses it."""
@@ -48,8 +48,7 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A decision in a list. `hidden`: it is based on passages that the reader may not read, or
-    whose rights are no longer known."""
+    """A decision in a list."""
 
     sequence: int
     id: str
@@ -60,7 +59,6 @@ class Row:
     question: str
     confidence: float | None
     seconds: float | None
-    hidden: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,13 +68,14 @@ class Page:
     rows: tuple[Row, ...]
     older: bool = False
     newer: bool = False
-    reached: int | None = None
-    """If a text was not looked for in all older decisions: the number down to which it was."""
+    reached: Row | None = None
+    """If a text was not looked for in all older decisions: the one down to which it was."""
 
     @property
-    def last(self) -> int | None:
-        """The number before which the next page begins."""
-        return self.reached or (self.rows[-1].sequence if self.rows else None)
+    def last(self) -> str:
+        """The id of the decision before which the next page begins; empty if there is none."""
+        last = self.reached or (self.rows[-1] if self.rows else None)
+        return last.id if last else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,32 +89,33 @@ class Decisions:
         wanted: Wanted,
         reader: Reader | None = None,
         *,
-        before: int | None = None,
-        after: int | None = None,
+        before: str = "",
+        after: str = "",
         most: int = PAGE,
     ) -> Page:
-        """The newest decisions of a selection with a number below `before`, or the next ones above
-        `after`."""
+        """The newest decisions of a selection that are older than the one with the id `before`, or
+        the next ones after the one with the id `after`."""
         with self.log.database.reading() as connection:
+            begin, end = (_number(connection, id, reader) for id in (after, before))
             query = chosen(connection, wanted, reader)
             if query is None:
                 return Page(())
-            whole = readable_scopes(connection, reader)
             number = DECISIONS.c.sequence
-            if after is not None:
-                query = query.where(number > after).order_by(number)
+            if begin is not None:
+                query = query.where(number > begin).order_by(number)
             else:
-                query = query.where(number < before) if before is not None else query
+                query = query.where(number < end) if end is not None else query
                 query = query.order_by(number.desc())
-            reached = _reached(connection, before) if wanted.text and after is None else None
-            query = query.where(number >= reached) if reached else query
+            looks_back = wanted.text and begin is None
+            reached = _reached(connection, reader, end) if looks_back else None
+            query = query.where(number >= reached.sequence) if reached else query
             found = connection.execute(query.limit(most + 1)).all()
         more, found = len(found) > most, found[:most]
-        rows = tuple(_row(one, whole) for one in found)
-        if after is not None:
+        rows = tuple(map(_row, found))
+        if begin is not None:
             return Page(rows[::-1], older=True, newer=more)
         reached = None if more else reached
-        return Page(rows, more or reached is not None, before is not None, reached)
+        return Page(rows, more or reached is not None, end is not None, reached)
 
     def numbers(
         self, wanted: Wanted, reader: Reader | None, after: int, most: int = 200
@@ -137,7 +137,7 @@ def chosen(connection: Connection, wanted: Wanted, reader: Reader | None) -> Sel
     if not all(is_storable(value) for value in given):
         return None
     conditions: list[ColumnElement[bool]] = []
-    scopes = known_scopes(connection, reader)
+    scopes = readable_scopes(connection, reader)
     if scopes is not None:
         conditions.append(number_in(table.scope, scopes))
     if wanted.action:
@@ -153,7 +153,8 @@ def chosen(connection: Connection, wanted: Wanted, reader: Reader | None) -> Sel
         times = _span(wanted, func.coalesce(table.time, ""))
         conditions += [table.sequence.between(low, high), *times]
     if wanted.text:
-        conditions.append(_holding(connection, wanted.text.lower(), reader))
+        text = wanted.text.lower()
+        conditions.append(or_(holds(table.question, text), holds(table.released, text)))
     if wanted.document:
         using = _using(connection, wanted.document, reader)
         if using is None:
@@ -171,23 +172,25 @@ def _span(wanted: Wanted, time: ColumnElement[str]) -> Iterator[ColumnElement[bo
         yield time < wanted.until
 
 
-def _reached(connection: Connection, before: int | None) -> int | None:
-    """The number down to which one page looks for a text; `None`: all decisions are looked at. A
-    text has no index, so a page reads a limited number of decisions."""
-    last = connection.scalar(select(func.max(DECISIONS.c.sequence))) or 0
-    low = min(before if before is not None else last + 1, last + 1) - SEARCHED
-    return low if low > 1 else None
+def _number(connection: Connection, id: str, reader: Reader | None) -> int | None:
+    """The number of the decision with this id; `None` if the reader knows of none."""
+    if not id or not is_storable(id):
+        return None
+    asked = select(DECISIONS.c.sequence, DECISIONS.c.scope).where(DECISIONS.c.id == id)
+    found, scopes = connection.execute(asked).first(), readable_scopes(connection, reader)
+    known = found is not None and (scopes is None or found.scope in scopes)
+    return int(found.sequence) if found is not None and known else None
 
 
-def _holding(connection: Connection, text: str, reader: Reader | None) -> ColumnElement[bool]:
-    """The condition that a text occurs in the question, or in an answer that the reader may
-    read."""
-    table = DECISIONS.c
-    released = holds(table.released, text)
-    whole = readable_scopes(connection, reader)
-    if whole is not None:
-        return or_(holds(table.question, text), released & number_in(table.scope, whole))
-    return or_(holds(table.question, text), released)
+def _reached(connection: Connection, reader: Reader | None, before: int | None) -> Row | None:
+    """The decision down to which one page looks for a text; `None`: all decisions are looked at. A
+    text has no index, so a page reads a limited number of those that the reader may know of."""
+    number, scopes = DECISIONS.c.sequence, readable_scopes(connection, reader)
+    known = select(DECISIONS).order_by(number.desc()).offset(SEARCHED - 1).limit(2)
+    known = known.where(number < before) if before is not None else known
+    known = known if scopes is None else known.where(number_in(DECISIONS.c.scope, scopes))
+    found = connection.execute(known).all()
+    return _row(found[0]) if len(found) > 1 else None
 
 
 def _using(
@@ -211,7 +214,7 @@ def _using(
     return DECISIONS.c.sequence.in_(select(USES.c.sequence).where(chosen))
 
 
-def _row(one: Any, whole: frozenset[int] | None) -> Row:
+def _row(one: Any) -> Row:
     return Row(
         one.sequence,
         one.id,
@@ -222,5 +225,4 @@ def _row(one: Any, whole: frozenset[int] | None) -> Row:
         one.question[:_BRIEF],
         one.confidence,
         one.seconds,
-        whole is not None and one.scope not in whole,
     )

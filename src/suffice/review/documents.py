@@ -4,10 +4,12 @@ cited."""
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, timedelta
 from enum import StrEnum
 
+from suffice.access.keys import ALL
 from suffice.access.visibility import Reader
 from suffice.errors import DocumentMissing
 from suffice.evidence.rows import VersionInfo, newest
@@ -81,7 +83,8 @@ class Documents:
     reader: Reader
 
     def collections(self) -> list[str]:
-        return [name for name in self.store.collections() if self.reader.uses(name)]
+        """The collections with documents that the reader may read."""
+        return self.store.collections(self.reader.may_use)
 
     def page(
         self,
@@ -123,7 +126,9 @@ class Documents:
         may not know about is reported as missing."""
         if not is_storable(document) or not self.reader.uses(collection):
             raise _missing(document)
-        mine = self._readable(self.store.history(collection, document))
+        mine: list[VersionInfo] = []
+        with suppress(DocumentMissing):  # the store's message names its path
+            mine = self._readable(self.store.history(collection, document))
         if not any(one.document == document for one in mine):
             raise _missing(document)
         names = {one.document for one in mine}
@@ -143,11 +148,11 @@ class Documents:
         return compare(self._text(before), self._text(after))
 
     def _text(self, version: VersionInfo) -> str:
-        return self.store.text(version.collection, version.document, version.key)
+        return self.store.text(version.collection, version.document, version.key, version.access)
 
     def calendar(self, day: date) -> list[VersionInfo]:
         """Versions that expire within a year, or expired within a month and were not replaced."""
-        chosen = None if self.reader.knows_all else sorted(self.reader.collections)
+        chosen = None if ALL in self.reader.collections else sorted(self.reader.collections)
         since, until = day - timedelta(days=PAST), day + timedelta(days=CALENDAR)
         found = self._readable(self.store.expiring(chosen, since, until))
         return [one for one in found if self._due(one, day)]
@@ -160,7 +165,7 @@ class Documents:
             return status in ("current", "not yet effective")
         if version.expires is not None and version.force_until <= version.expires:
             return False  # replaced before it expired
-        every = self.store.history(version.collection, version.document)
+        every = self._readable(self.store.history(version.collection, version.document))
         return not any(one.status(day) == "current" for one in every)
 
     def _readable(self, versions: Sequence[VersionInfo]) -> list[VersionInfo]:

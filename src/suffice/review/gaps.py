@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
-from suffice.access.visibility import Reader, Version, known, readable
-from suffice.errors import StoreError
+from suffice.access.visibility import Reader
 from suffice.log.entry import Choice, Entry, entry_of, find
 from suffice.log.erasures import KIND as ERASURE
 from suffice.log.tables import RECORDS
 from suffice.record.about import has_record_about, subject_in, subject_of
 from suffice.record.codec import value_of
-from suffice.record.decision import GAP, decision_of
+from suffice.record.decision import GAP
 from suffice.review.case import DECIDED, Act
 from suffice.sql.toolkit import Connection, not_, select
 from suffice.types import Source
@@ -61,21 +61,18 @@ def gaps(
     the decision settles a gap."""
     settled = has_record_about(subject_in(RECORDS, _SUFFIX), DECIDED, but=Act.CONFIRM.value)
     asked = choice.narrowed(select(RECORDS)).where(RECORDS.c.kind == GAP, not_(settled))
-    asked = asked.order_by(RECORDS.c.sequence.desc()).limit(looked_at)
+    rows = connection.execute(asked.order_by(RECORDS.c.sequence.desc()))
+    # The limit counts only records that the reader may know of.
+    known = (one for one in map(entry_of, rows) if _knows(connection, one, reader))
     groups: dict[str, list[Entry]] = {}
-    for row in connection.execute(asked):
-        entry = entry_of(row)
-        if not _knows(connection, entry, reader):
-            continue
+    for entry in islice(known, looked_at):
         groups.setdefault(_same(entry.fields().get("question", "")), []).append(entry)
     largest = sorted(groups.values(), key=lambda group: (-len(group), -group[0].sequence))
-    return [_gap(connection, group, reader) for group in largest[:most]]
+    return [_gap(group) for group in largest[:most]]
 
 
 def _knows(connection: Connection, gap: Entry, reader: Reader | None) -> bool:
-    if reader is None or reader.knows_all:
-        return True
-    return reader.may_know(find(connection, subject_of(gap.id)))
+    return reader is None or reader.may_know(find(connection, subject_of(gap.id)))
 
 
 def _same(question: str) -> str:
@@ -83,19 +80,16 @@ def _same(question: str) -> str:
     return " ".join(question.casefold().split()).rstrip("?!. ")
 
 
-def _gap(connection: Connection, group: Sequence[Entry], reader: Reader | None) -> Gap:
+def _gap(group: Sequence[Entry]) -> Gap:
     newest = group[0]
     fields = newest.fields()
-    near = value_of(tuple[Source, ...], fields.get("nearest", ()))
-    if reader is not None:
-        near = known(near, _known(connection, newest, reader))
     return Gap(
         question=fields.get("question", ""),
         count=len(group),
         first=group[-1].time,
         last=newest.time,
         missing=tuple(fields.get("missing", ())),
-        nearest=near,
+        nearest=value_of(tuple[Source, ...], fields.get("nearest", ())),
         records=tuple(_ids(group)),
         times=tuple(entry.time for entry in group),
     )
@@ -103,11 +97,3 @@ def _gap(connection: Connection, group: Sequence[Entry], reader: Reader | None) 
 
 def _ids(group: Iterable[Entry]) -> list[str]:
     return [subject_of(entry.id) for entry in group]
-
-
-def _known(connection: Connection, gap: Entry, reader: Reader) -> frozenset[Version]:
-    """The documents that a reader may know about; none if the record is incomplete."""
-    try:
-        return readable(decision_of(find(connection, subject_of(gap.id))), reader)
-    except StoreError:
-        return frozenset()

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
-from suffice.access.visibility import Reader, seen
+from suffice.access.visibility import Reader
 from suffice.errors import LabelsError, StoreError
 from suffice.log.entry import Choice, Entry, find
 from suffice.record.about import all_about
@@ -104,9 +104,9 @@ def _covered(entry: Entry, reader: Reader | None) -> Verdict | None:
     except StoreError:
         return None
     verdict = decision.verdict
-    if verdict is None or verdict.gate.policy == "none" or seen(decision, verdict, reader).hidden:
+    if verdict is None or verdict.gate.policy == "none":
         return None
-    return verdict
+    return verdict if reader is None or reader.may_know(entry) else None
 
 
 def _row(entry: Entry, verdict: Verdict) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from suffice.access.scopes import known_scopes, readable_scopes
+from suffice.access.scopes import readable_scopes
 from suffice.access.visibility import Reader
 from suffice.log.erasures import KIND as ERASURE
 from suffice.log.payload import UNREADABLE, values
@@ -105,8 +105,7 @@ def refresh(database: Database) -> None:
 def selected(
     connection: Connection, wanted: Wanted, most: int, reader: Reader | None = None
 ) -> list[str]:
-    """The ids of the selected decisions. With a reader, only cases that it may read completely,
-    because it could not decide on the others."""
+    """The ids of the selected decisions. With a reader, only cases that it may read."""
     asked = _narrowed(select(CASES.c.record), wanted, _allowed(connection, reader))
     asked = asked.order_by(*_order(wanted.order)).offset(wanted.skip).limit(most)
     return list(connection.scalars(asked))
@@ -128,7 +127,7 @@ def counted(connection: Connection, reader: Reader | None = None) -> Counts:
     # The columns of an index in its order, so that the database neither sorts nor reads the table.
     columns = (CASES.c.scope, CASES.c.state, CASES.c.why, CASES.c.assignee)
     asked = select(*columns, func.count().label("cases")).group_by(*columns)
-    found, readable = Counts(), _readable(connection, reader)
+    found, readable = Counts(), readable_scopes(connection, reader)
     for row in connection.execute(asked):
         if readable is not None and row.scope not in readable:
             continue
@@ -181,15 +180,9 @@ def _after(here: Row[Any], order: Order) -> ColumnElement[bool]:
 
 
 def _allowed(connection: Connection, reader: Reader | None) -> ColumnElement[bool] | None:
-    """The condition for cases that a reader may read completely."""
-    readable = _readable(connection, reader)
+    """The condition for cases that a reader may read."""
+    readable = readable_scopes(connection, reader)
     return None if readable is None else number_in(CASES.c.scope, readable)
-
-
-def _readable(connection: Connection, reader: Reader | None) -> frozenset[int] | None:
-    """The scopes of the cases that a reader may know of and read completely; `None`: all."""
-    known, readable = known_scopes(connection, reader), readable_scopes(connection, reader)
-    return readable if known is None or readable is None else known & readable
 
 
 # Bringing the table up to date

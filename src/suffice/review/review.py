@@ -15,7 +15,7 @@ from functools import partial
 from typing import Any
 
 from suffice.access.visibility import Reader
-from suffice.errors import ReviewError, ReviewTaken
+from suffice.errors import ReviewError, ReviewTaken, StoreError
 from suffice.log.entry import Choice, Entry, find
 from suffice.log.record import Record
 from suffice.record.about import (
@@ -25,6 +25,7 @@ from suffice.record.about import (
     find_decision,
     record_missing,
     role_of,
+    subject_of,
 )
 from suffice.record.decision import Decision, Filing, decision_of, of_verdict
 from suffice.record.log import NOWHERE, PAGE, Log
@@ -54,22 +55,22 @@ Takes = Callable[[Entry], bool]
 class Review:
     """Review of the decisions in one log. Each decision needs a reviewer's name and a reason.
 
-    `seen` is the number of the last record about the case that the reviewer saw (`Case.latest`). If
+    `seen` is the number of records about the case that the reviewer saw (`Case.latest`). If
     somebody decided in between, the call raises `ReviewTaken` and records nothing. Without it, all
-    records at the time of the call count as seen."""
+    records at the time of the call count as seen. A record that the reader may not read is reported
+    as missing."""
 
     log: Log
 
     def queue(
         self, wanted: Wanted | None = None, most: int = PAGE, reader: Reader | None = None
     ) -> list[Case]:
-        """A selection of the review queue; with a reader, only cases that it may read
-        completely."""
+        """A selection of the review queue; with a reader, only cases that it may read."""
         refresh(self.log.database)
         with self.log.database.reading() as connection:
             ids = selected(connection, wanted or Wanted(), most, reader)
             found = [find(connection, id) for id in ids]
-            return [case_of(entry, all_about(connection, entry.id), reader) for entry in found]
+            return [case_of(entry, all_about(connection, entry.id)) for entry in found]
 
     def counts(self, reader: Reader | None = None) -> Counts:
         """The number of cases by state, reason and assignee."""
@@ -94,7 +95,7 @@ class Review:
         """The case of a decision, by its id or number; it need not be in the queue."""
         with self.log.database.reading() as connection:
             entry = _known(connection, name, reader)
-            return case_of(entry, all_about(connection, entry.id), reader)
+            return case_of(entry, all_about(connection, entry.id))
 
     def decide(
         self,
@@ -108,9 +109,8 @@ class Review:
         seen: int | None = None,
     ) -> str:
         """Record a reviewer's decision and return the id of its record. `text` is the answer in the
-        reviewer's words, for `Act.CORRECT`. A reader may decide only on records it may read
-        completely."""
-        case = self.whole(name, reader)
+        reviewer's words, for `Act.CORRECT`."""
+        case = self.case(name, reader)
         check_reason(act, reason, by)
         if act is Act.OPEN:
             raise ReviewError(
@@ -134,7 +134,7 @@ class Review:
         seen: int | None = None,
     ) -> str:
         """Record a reviewer's action on a case, other than a decision; return the record's id."""
-        case = self.whole(name, reader)
+        case = self.case(name, reader)
         if not by.strip():
             raise ReviewError("The action requires a name.", remedy="Give the reviewer's name.")
         if case.seen is None:
@@ -157,7 +157,7 @@ class Review:
     ) -> tuple[Verdict, str]:
         """Write and check an answer although the gate was closed. The new verdict is a separate
         record, sealed together with the decision. Return the verdict and its record's id."""
-        case = self.whole(name, reader)
+        case = self.case(name, reader)
         check_reason(Act.OPEN, reason, by)
         self._not_taken(case, seen)
         check_allowed(case, Act.OPEN)
@@ -206,16 +206,6 @@ class Review:
         with self.log.database.reading() as connection:
             return labelled(connection, choice or Choice(), self.log.review_rate, reader)
 
-    def whole(self, name: str, reader: Reader | None) -> Case:
-        """The case, provided that the reader may read all of it."""
-        case = self.case(name, reader)
-        if reader is not None and (case.seen is None or case.seen.hidden):
-            raise ReviewError(
-                f"Record {case.entry.id} is based on passages that you may not read.",
-                remedy="Ask a reviewer with access to them.",
-            )
-        return case
-
     def _not_taken(self, case: Case, seen: int | None) -> None:
         """Raise early if the reviewer saw an old state, before another rule refuses the action."""
         with self.log.database.reading() as connection:
@@ -230,7 +220,7 @@ class Review:
 
 def _first(entry: Entry, seen: int, takes: Takes, connection: Connection) -> None:
     """Raise if another reviewer acted first."""
-    later = [one for one in all_about(connection, entry.id) if one.sequence > seen and takes(one)]
+    later = [one for one in all_about(connection, entry.id)[seen:] if takes(one)]
     if later:
         other = later[-1]
         who = other.caller or "Somebody"
@@ -258,8 +248,14 @@ def _complaint(entry: Entry) -> Record:
 
 
 def _known(connection: Connection, name: str, reader: Reader | None) -> Entry:
-    """The record of a decision. If the reader may not know about it, it is reported as missing."""
-    entry = find_decision(connection, name)
-    if reader is not None and not reader.may_know(entry):
+    """The record of a decision. If the reader may not know about it, it is reported as missing, as
+    if there were no such record. Only those who audit the log find records by their numbers."""
+    if reader is None:
+        return find_decision(connection, name)
+    try:
+        entry = find_decision(connection, name)
+    except StoreError as problem:
+        raise record_missing(name) if type(problem) is StoreError else problem from None
+    if not reader.may_know(entry) or (subject_of(name).isdecimal() and not reader.audits):
         raise record_missing(name)
     return entry

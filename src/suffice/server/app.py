@@ -35,6 +35,7 @@ from suffice.server.openapi import document
 from suffice.server.request import as_response, served
 from suffice.server.reviews import review
 from suffice.server.roles import needs_no_role
+from suffice.server.sending import LocalRedirects
 from suffice.server.telemetry.logs import access_log
 from suffice.server.telemetry.metrics import Metrics, metrics_for
 from suffice.server.telemetry.totals import usage_watch
@@ -108,6 +109,7 @@ def create_app(
             *([Mount("/ui", routes=ui_routes(site))] if settings.server.site.enabled else []),
         ],
         middleware=[
+            Middleware(LocalRedirects),
             Middleware(Traced),
             Middleware(Cors, origins=lambda: gateway.state.settings.server.cors.origins),
         ],

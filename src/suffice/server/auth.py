@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass
 
 from starlette.datastructures import Headers
+from starlette.requests import HTTPConnection
 
 from suffice.access.identity import KEY_PREFIX, Identities
 from suffice.access.keys import Principal, Principals
@@ -29,6 +30,7 @@ _PROXIED = (
 )
 _FORWARDED = frozenset({"forwarded", "x-real-ip"})
 _FORWARDED_PREFIX = "x-forwarded-"
+_LONGEST_ADDRESS = 100
 _HOST = re.compile(r"(\[[0-9a-f:.]+\]|[^:\[\]]*)(?::\d{0,5})?", re.ASCII)
 
 
@@ -81,6 +83,14 @@ class Authenticator:
 def is_proxied(headers: Headers) -> bool:
     """Whether the request came through a proxy."""
     return any(name in _FORWARDED or name.startswith(_FORWARDED_PREFIX) for name in headers)
+
+
+def address_of(request: HTTPConnection, behind_proxy: bool) -> str:
+    """The client address; behind a trusted proxy, the address that the proxy added."""
+    forwarded = request.headers.getlist("x-forwarded-for") if behind_proxy else []
+    named = ",".join(forwarded).rpartition(",")[2].strip()
+    direct = request.client.host if request.client else ""
+    return (named or direct)[:_LONGEST_ADDRESS]
 
 
 async def entered(authenticator: Authenticator, headers: Headers) -> Principal:

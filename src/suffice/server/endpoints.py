@@ -11,8 +11,7 @@ from typing import Any
 from starlette.responses import Response
 
 from suffice import serialize as as_json
-from suffice.access.keys import Principal, Role
-from suffice.access.visibility import Reader
+from suffice.access.keys import Principal
 from suffice.answers import Checker
 from suffice.errors import ReviewError, StoreError
 from suffice.gate.conflict.detect import Conflicts
@@ -20,12 +19,13 @@ from suffice.pipeline import Pipeline
 from suffice.record.log import Log
 from suffice.review.case import Rating
 from suffice.review.review import Review
-from suffice.server.errors import ApiError, bad, too_slow
+from suffice.server.errors import ApiError, bad, too_large, too_slow
 from suffice.server.offload import offload
 from suffice.server.openai.completion import gate_of, review_url
 from suffice.server.openai.disclosure import claims_of
 from suffice.server.openai.request import read_given
 from suffice.server.request import RequestContext, as_response
+from suffice.server.reviews import reader_for
 from suffice.server.route import Route, Way
 from suffice.server.sending import while_there
 from suffice.text.asked import checked_question
@@ -71,7 +71,8 @@ async def check(context: RequestContext) -> Response:
     answer, given = _text(body, "answer", empty=True), await _given(context, body)
     most = context.gateway.state.settings.server.limits.draft_characters
     if len(answer) > most:
-        raise bad(f"'answer' exceeds the limit of {most:,} characters.", "answer")
+        limit = f"{most:,} characters (server.limits.draft_characters)"
+        raise too_large(f"'answer' exceeds the limit of {limit}.", "answer")
     question = _text(body, "question") if body.get("question") is not None else None
     uncited = body.get("uncited")
     if not isinstance(uncited, bool | None):
@@ -132,12 +133,9 @@ async def feedback(context: RequestContext) -> Response:
 
 
 def _rated(log: Log, caller: Principal, record: str, rating: Rating, comment: str) -> str:
-    """Store the feedback. Other callers' records are reported as missing, except to reviewers."""
-    filed = log.entry(record)
-    mine = filed.caller == caller.name and caller.user in ("", filed.tag)
-    if not mine and not caller.has(Role.REVIEWER):
-        raise StoreError(f"You have no record '{record}' in the log.")
-    reader = None if mine else Reader.of(caller)
+    """Store the feedback. Records that are not the caller's, or that it may not read, are reported
+    as missing."""
+    reader = reader_for(log, caller, record)
     return Review(log).feedback(record, rating, comment, caller.user or caller.name, reader)
 
 

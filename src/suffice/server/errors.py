@@ -13,6 +13,7 @@ from suffice.errors import (
     CollectionMissing,
     DocumentMissing,
     EvidenceError,
+    LabelNotHeld,
     ModelUnreachable,
     QuestionError,
     StoreError,
@@ -40,6 +41,8 @@ _MODEL = (
     "A model that the gateway called did not return a usable reply. Try again later. If the "
     "problem persists, ask the operator of the gateway."
 )
+CLOSE = {"Connection": "close"}
+"""The headers of a reply to a request whose rest is not read."""
 _CALLER_ERRORS = (QuestionError, AnswerError, EvidenceError)
 
 
@@ -93,6 +96,11 @@ def bad(message: str, param: str | None = None, code: str | None = None) -> ApiE
     return ApiError(400, message, code, param)
 
 
+def too_large(message: str, param: str | None = None) -> ApiError:
+    """A 413 error: the request exceeds a limit of the gateway. The message names the limit."""
+    return ApiError(413, message, "too_large", param)
+
+
 def busy(message: str, seconds: float, code: str = "rate_limit_exceeded") -> ApiError:
     """A 429 error with a `Retry-After` header."""
     return ApiError(429, message, code, headers={"Retry-After": str(max(int(seconds + 0.999), 1))})
@@ -110,6 +118,8 @@ def fault_of(problem: SufficeError) -> ApiError:
         return ApiError(404, str(problem), "collection_not_found")
     if isinstance(problem, DocumentMissing):
         return ApiError(404, problem.message, "document_not_found")
+    if isinstance(problem, LabelNotHeld):
+        return ApiError(403, str(problem), "no_right")
     if isinstance(problem, Unreadable):
         return ApiError(422, str(problem), "unreadable")
     if isinstance(problem, _CALLER_ERRORS):

@@ -1,13 +1,20 @@
-"""`GET /v1/models` and `POST /v1/embeddings`: forwarded to the upstream."""
+"""`GET /v1/models` and `POST /v1/embeddings`: forwarded to the upstream. Of its replies, only the
+documented fields are passed on, each with a value of its type; no text of the upstream leaves."""
 
 from __future__ import annotations
 
+import base64
+import re
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote
 
+import numpy as np
 from starlette.responses import Response
 
+from suffice.models.wire.failures import CallFailed
 from suffice.server.errors import ApiError, bad
+from suffice.server.offload import LARGE, offload
 from suffice.server.openai.upstream import UpstreamFault
 from suffice.server.openai.upstream_drafts import usage_of
 from suffice.server.request import RequestContext, as_response
@@ -15,6 +22,12 @@ from suffice.server.route import Route
 from suffice.server.sending import while_there
 
 _NONE = "This route has no upstream for embeddings."
+_NAME = re.compile(r"[\w@~][\w.:/@+~=,#()\[\]-]{0,199}")
+_MODELS = 2_000
+"""Largest number of models that are listed."""
+_LATEST = 1 << 53
+"""The largest integer that every JSON parser reads exactly."""
+_DIMENSIONS, _LARGEST = 65_536, 1e9
 
 
 async def models(context: RequestContext) -> Response:
@@ -32,18 +45,38 @@ async def models(context: RequestContext) -> Response:
                 listed = await route.upstream.get("models")
             except UpstreamFault:  # the models cannot be listed but can still be requested by name
                 listed = {}
-            for one in listed.get("data") or ():
-                if isinstance(one, dict) and isinstance(one.get("id"), str):
-                    found.setdefault(one["id"], one)
+            data = listed.get("data")
+            for entry in map(_listed, data[:_MODELS] if isinstance(data, list) else ()):
+                if entry is not None:
+                    found.setdefault(entry["id"], entry)
             continue
         for name in names:
             entry = _model(name or _own(route), route.name)
             found.setdefault(entry["id"], entry)
-    return as_response({"object": "list", "data": list(found.values())})
+    return as_response({"object": "list", "data": list(found.values())[:_MODELS]})
 
 
 def _model(name: str, route: str) -> dict[str, Any]:
     return {"id": name, "object": "model", "created": 0, "owned_by": "suffice", "route": route}
+
+
+def _listed(raw: Any) -> dict[str, Any] | None:
+    """A model as the upstream describes it; `None` if its id is no name."""
+    if not isinstance(raw, dict) or not (name := _name(raw.get("id"))):
+        return None
+    created = raw.get("created")
+    known = type(created) is int and 0 <= created <= _LATEST
+    owner = _name(raw.get("owned_by")) or "upstream"
+    return {
+        "id": name,
+        "object": "model",
+        "created": created if known else 0,
+        "owned_by": owner,
+    }
+
+
+def _name(value: Any) -> str:
+    return value if isinstance(value, str) and _NAME.fullmatch(value) else ""
 
 
 async def model(context: RequestContext) -> Response:
@@ -57,9 +90,12 @@ async def model(context: RequestContext) -> Response:
         raise ApiError(404, f"The model '{name}' does not exist.", "model_not_found", "model")
     if route.upstream is not None and not route.settings.models:
         try:
-            return as_response(await route.upstream.get(f"models/{quote(known, safe='')}"))
+            entry = _listed(await route.upstream.get(f"models/{quote(known, safe='')}"))
         except UpstreamFault as problem:
             raise problem.fault from None
+        if entry is None:
+            raise _unexpected()
+        return as_response(entry)
     if not route.settings.models and name != (route.settings.model or _own(route)):
         raise ApiError(404, f"The model '{name}' does not exist.", "model_not_found", "model")
     return as_response(_model(name, route.name))
@@ -78,12 +114,53 @@ async def embeddings(context: RequestContext) -> Response:
     context.stats.route = route.name
     if route.upstream is None:
         raise ApiError(404, _NONE, "no_upstream")
-    if not isinstance(body.get("input"), str | list):
-        raise bad("'input' must be a string or a list of strings.", "input")
+    given = body.get("input")
+    if not isinstance(given, str | list) or not given:
+        raise bad("'input' must be a string or a list of strings, and not empty.", "input")
     sent = {**body, "model": route.model(body.get("model"))}
     try:
         made = await while_there(context.request, route.upstream.ask(sent, "embeddings"))
     except UpstreamFault as problem:
         raise problem.fault from None
-    context.spent(usage_of(made), route.settings.price_in)
-    return as_response(made)
+    usage = usage_of(made)
+    context.spent(usage, route.settings.price_in)
+    # A list of numbers is one text in tokens.
+    texts = len(given) if isinstance(given, list) and not isinstance(given[0], int) else 1
+    try:
+        vectors = await offload(LARGE + 1, _vectors, made, texts, body.get("encoding_format"))
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise _unexpected() from None
+    entries = [
+        {"object": "embedding", "index": n, "embedding": vector} for n, vector in enumerate(vectors)
+    ]
+    counts = {name: usage[name] for name in ("prompt_tokens", "total_tokens")}
+    name = _name(made.get("model")) or sent["model"]
+    return as_response({"object": "list", "data": entries, "model": name, "usage": counts})
+
+
+def _vectors(reply: Mapping[str, Any], texts: int, wanted: Any) -> list[list[float] | str]:
+    """The vectors of so many texts, in their order; as text in base64 only where it is `wanted`.
+    Raise an error if one is missing or has a value that is no finite number."""
+    rows = {row.get("index"): row.get("embedding") for row in reply["data"]}
+    if len(reply["data"]) != texts or rows.keys() != set(range(texts)):
+        raise ValueError
+    vectors = [rows[n] for n in range(texts)]
+    sizes = {_size(vector, wanted == "base64") for vector in vectors}
+    if len(sizes) != 1 or not 0 < max(sizes) <= _DIMENSIONS:
+        raise ValueError
+    return vectors
+
+
+def _size(vector: Any, encoded: bool) -> int:
+    if isinstance(vector, str) and encoded:
+        vector = np.frombuffer(base64.b64decode(vector, validate=True), "<f4").tolist()
+    if not isinstance(vector, list):
+        raise ValueError
+    if not all(type(value) in (int, float) and abs(value) < _LARGEST for value in vector):
+        raise ValueError
+    return len(vector)
+
+
+def _unexpected() -> ApiError:
+    why = "The upstream returned no answer: its reply has an unexpected form."
+    return UpstreamFault(CallFailed(why)).fault

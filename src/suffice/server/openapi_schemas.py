@@ -259,7 +259,9 @@ SCHEMAS: dict[str, Schema] = {
         ),
         record=or_null(TEXT),
     ),
-    "EmbeddingsRequest": request("input", input={"anyOf": [TEXT, LIST]}, model=TEXT),
+    "EmbeddingsRequest": request(
+        "input", input={"anyOf": [{**TEXT, "minLength": 1}, {**LIST, "minItems": 1}]}, model=TEXT
+    ),
     "List": object_of("object data", object={"const": "list"}, data=LIST),
     "Document": object_of(
         "document collection title version status access",
@@ -272,7 +274,7 @@ SCHEMAS: dict[str, Schema] = {
         expires=or_null(TEXT),
         access=array(TEXT),
     ),
-    "Reindexed": object_of("object embedded", object=TEXT, embedded={"type": "integer"}),
+    "Reindexed": object_of("object", object=TEXT),
     "Guarantee": object_of(
         "status since why certificate promise holds thresholds",
         status={"enum": ["none", "active", "suspended"]},

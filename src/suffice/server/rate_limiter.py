@@ -9,12 +9,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 
+from suffice.access.attempts import network_of
 from suffice.access.keys import Principal
 from suffice.access.quotas import COUNTED, Admission, Left, Quotas, Usage, team_holder, team_of
 from suffice.server.errors import ApiError, busy
 from suffice.settings import LimitSettings
 
 log = logging.getLogger("suffice.server")
+_ADDRESS = "address "
+"""Begins the holder of an address's count; ids of keys and teams have no space."""
 _LIMIT_TEXT = {
     "requests_per_minute": "{:,.10g} requests per minute",
     "requests_per_day": "{:,.10g} requests per day",
@@ -39,9 +42,16 @@ class RateLimiter:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="usage")
 
     @contextmanager
-    def at_once(self, caller: Principal, general: LimitSettings) -> Iterator[None]:
-        """Count a concurrent request. Raise 429 if the caller or its team has too many."""
-        holders = {caller.id: limit_of("concurrent", caller, general)}
+    def at_once(
+        self, caller: Principal, general: LimitSettings, address: str = "", share: int = 0
+    ) -> Iterator[None]:
+        """Count a concurrent request. Raise 429 if the caller, its team or the client's address has
+        too many. `share` is the limit of a key or address that has no other, so that none can take
+        all places by sending slowly; 0 means no limit."""
+        holders = {caller.id: limit_of("concurrent", caller, general) or share}
+        if address:
+            network = f"{_ADDRESS}{network_of(address)}"
+            holders[network] = general.concurrent_per_address or share
         if caller.team:
             holders[team_holder(caller.team)] = caller.team_limits.get("concurrent", 0)
         for holder, most in holders.items():
@@ -136,6 +146,8 @@ def _set(limits: Mapping[str, float]) -> dict[str, float]:
 def _reached(holder: str, limit: str, seconds: float) -> ApiError:
     team = team_of(holder)
     whose = f"the team '{team}'" if team else "this key"
+    if holder.startswith(_ADDRESS):
+        whose = "this client address"
     return busy(f"Limit reached for {whose}: {limit}.", seconds)
 
 

@@ -9,15 +9,15 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequen
 from concurrent.futures import Future
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from suffice.access.keys import Principal, Role
 from suffice.errors import SufficeError
-from suffice.server.auth import identified
-from suffice.server.errors import OPENAI, ApiError, ErrorFormat, bad, fault_of
+from suffice.server.auth import address_of, identified
+from suffice.server.errors import CLOSE, OPENAI, ApiError, ErrorFormat, bad, fault_of
 from suffice.server.gateway import Gateway
 from suffice.server.inference_pool import closing
 from suffice.server.json_body import JSON_TYPE, decode, encode
@@ -27,8 +27,10 @@ from suffice.server.roles import check_role, needs
 from suffice.server.sending import Events, Gone, stopped
 from suffice.server.telemetry.logs import description_of
 from suffice.server.telemetry.stats import NOW, RequestStats
+from suffice.settings import LimitSettings
 
 log = logging.getLogger("suffice.server")
+T = TypeVar("T")
 _HUNG_UP = 499
 _DIGITS = 20
 LATE = ApiError(504, "The request timed out and was cancelled.", "request_timeout")
@@ -53,14 +55,7 @@ class RequestContext:
             raise ApiError(
                 415, f"The content type must be {JSON_TYPE}, not '{kind}'.", "unsupported_type"
             )
-        limits = self.gateway.state.settings.server.limits
-        try:
-            async with asyncio.timeout(limits.body_seconds):
-                sent = await self._bytes(limits.body_bytes)
-        except TimeoutError:
-            raise ApiError(
-                408, "The request body did not arrive in time.", "request_timeout"
-            ) from None
+        sent = await whole_body(self.request, self.gateway.state.settings.server.limits)
         self.stats.received = len(sent)
         try:
             return await offload(len(sent), decode, sent)
@@ -74,22 +69,6 @@ class RequestContext:
         if not isinstance(value, dict):
             raise bad("The request body must be a JSON object.")
         return value
-
-    async def _bytes(self, most: int) -> bytes:
-        return b"".join([part async for part in self.stream(most)])
-
-    async def stream(self, most: int) -> AsyncGenerator[bytes, None]:
-        """Stream the request body. Raise 413 if it exceeds `most` bytes."""
-        length = self.request.headers.get("content-length", "0")
-        size = 0
-        too_large = f"The request body exceeds the limit of {most:,} bytes."
-        if not length.isdecimal() or len(length) > _DIGITS or int(length) > most:
-            raise ApiError(413, too_large, "too_large")
-        async for part in self.request.stream():
-            size += len(part)
-            if size > most:
-                raise ApiError(413, too_large, "too_large")
-            yield part
 
     def spent(self, usage: Mapping[str, Any], price_in: float = 0, price_out: float = 0) -> None:
         """Count an answer's token usage and cost towards the caller's limits."""
@@ -106,6 +85,41 @@ class RequestContext:
     async def settled(self) -> None:
         """Wait until all usage so far is stored, so that the caller's next request sees it."""
         await asyncio.gather(*map(asyncio.wrap_future, self.unsettled))
+
+
+async def whole_body(request: Request, limits: LimitSettings) -> bytes:
+    """The request body. Raise 413 if it is larger than a body may be, 408 if it takes too long."""
+    return await in_time(limits, joined(request, limits.body_bytes))
+
+
+async def in_time(limits: LimitSettings, reading: Awaitable[T]) -> T:
+    """What `reading` a whole body returns. Raise 408 and end the connection if it takes too
+    long."""
+    try:
+        async with asyncio.timeout(limits.body_seconds):
+            return await reading
+    except TimeoutError:
+        message = "The request body did not arrive in time."
+        raise ApiError(408, message, "request_timeout", headers=CLOSE) from None
+
+
+async def joined(request: Request, most: int) -> bytes:
+    """The request body. Raise 413 if it exceeds `most` bytes."""
+    return b"".join([part async for part in body_parts(request, most)])
+
+
+async def body_parts(request: Request, most: int) -> AsyncGenerator[bytes, None]:
+    """Stream the request body. Raise 413 if it exceeds `most` bytes."""
+    length = request.headers.get("content-length", "0")
+    size = 0
+    too_large = f"The request body exceeds the limit of {most:,} bytes."
+    if not length.isdecimal() or len(length) > _DIGITS or int(length) > most:
+        raise ApiError(413, too_large, "too_large")
+    async for part in request.stream():
+        size += len(part)
+        if size > most:
+            raise ApiError(413, too_large, "too_large")
+        yield part
 
 
 Handler = Callable[[RequestContext], Awaitable[Response]]
@@ -205,8 +219,10 @@ async def admit(
 ) -> RequestContext:
     """Admit a request of this caller within all limits, or raise 429 or 503."""
     stats.caller, stats.team, stats.user = caller.name, caller.team, caller.user
-    general = gateway.state.settings.server.limits
-    stack.enter_context(gateway.limits.at_once(caller, general))
+    server = gateway.state.settings.server
+    general = server.limits
+    address = address_of(request, server.site.behind_proxy)
+    stack.enter_context(gateway.limits.at_once(caller, general, address, server.capacity.share))
     stack.enter_context(gateway.work.admitted())
     admission = await gateway.limits.count(caller, general)
     stats.left = admission.left

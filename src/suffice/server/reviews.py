@@ -38,18 +38,18 @@ async def review(context: RequestContext) -> Response:
 def _case(log: Log, caller: Principal, name: str) -> Case:
     """The case of the caller's own record, or of any that a reviewer may read. Others are reported
     as missing, and so is one with passages that the caller may no longer read."""
-    review = Review(log)
-    case = review.case(name)
-    entry = case.entry
+    return Review(log).case(name, reader_for(log, caller, name))
+
+
+def reader_for(log: Log, caller: Principal, name: str) -> Reader:
+    """The reader as which a caller sees a record: its own, or any as a reviewer. Raise if the
+    record is neither."""
+    entry = log.entry(name)
     mine = entry.caller == caller.name and caller.user in ("", entry.tag)
     if not mine and not caller.has(Role.REVIEWER):
         raise StoreError(f"You have no record '{name}' in the log.")
     # The collections of a caller's own record were checked when it asked.
-    reader = Reader(caller.labels, frozenset({ALL})) if mine else Reader.of(caller)
-    case = review.case(name, reader)
-    if case.seen is not None and case.seen.hidden:
-        raise StoreError(f"You may not read record '{name}'.")
-    return case
+    return Reader(caller.labels, frozenset({ALL})) if mine else Reader.of(caller)
 
 
 def _shown(case: Case) -> dict[str, Any]:

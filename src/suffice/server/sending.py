@@ -3,19 +3,46 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import suppress
 from typing import Any, TypeVar
 
+from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.types import Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from suffice.server.json_body import EVENTS_TYPE, KEEP_ALIVE
 
 T = TypeVar("T")
+_HOST = re.compile(r"[a-z]+://[^/?#]*")
 _LAST = 1.0
 """Seconds to send the final event of a stream that timed out or was stopped."""
+
+
+class LocalRedirects:
+    """Sends redirects without a host. All lead to this server, and the host of an absolute one
+    would be the one that the client sent."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def local(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                if "location" in headers:
+                    headers["location"] = _path(headers["location"])
+            await send(message)
+
+        await self._app(scope, receive, local if scope["type"] == "http" else send)
+
+
+def _path(location: str) -> str:
+    """The path of a URL on this server, with its query; never the start of another host's URL. The
+    host may be anything that a client sent, so the URL need not be valid."""
+    return "/" + _HOST.sub("", location).lstrip("/\\")
 
 
 class Gone(Exception):

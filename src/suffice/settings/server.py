@@ -19,12 +19,16 @@ Seconds = Annotated[float, Range(0.01, 86_400)]
 
 @dataclass(frozen=True, slots=True)
 class LimitSettings(Checked):
-    """Limits on requests and callers; a quota of 0 sets no limit. The quotas (`_per_` and
-    `concurrent`) apply to each key without its own quota. `_per_` quotas are counted in the store,
-    across all processes; `concurrent` is counted in each process."""
+    """Limits on requests and callers. The quotas of tokens, cost and requests per time apply to
+    each key without its own quota and are counted in the store, across all processes; 0 sets no
+    limit. Concurrent requests and connections are counted in each process."""
 
-    head_seconds: Seconds = setting(20.0, "Seconds a caller has to send the request headers.")
-    body_seconds: Seconds = setting(60.0, "Seconds a caller has to send the request body.")
+    head_seconds: Seconds = setting(
+        20.0, "Seconds a caller has to send all request headers. A slower one gets 408."
+    )
+    body_seconds: Seconds = setting(
+        60.0, "Seconds a caller has to send the whole request body. A slower one gets 408."
+    )
     body_bytes: Annotated[int, Range(1_000, 1 << 32)] = setting(
         20_000_000, "Maximum size of a request body, in bytes."
     )
@@ -41,6 +45,12 @@ class LimitSettings(Checked):
         1_000_000, "Maximum evidence in a request, in characters."
     )
     evidence_passages: Count = setting(200, "Maximum evidence in a request, in passages.")
+    passage_characters: Annotated[int, Range(1_000, 1 << 32)] = setting(
+        100_000, "Maximum length of a passage in a request, in characters."
+    )
+    evidence_numbers: Count = setting(
+        20_000, "Maximum evidence in a request, in numbers (runs of digits)."
+    )
     draft_characters: Annotated[int, Range(1_000, 1 << 24)] = setting(
         100_000,
         "Maximum length of a draft, in characters. A longer draft is withheld unchecked, and "
@@ -59,7 +69,20 @@ class LimitSettings(Checked):
         0, "Requests per month (30 days) for each key. 0: no limit."
     )
     concurrent: Annotated[int, Range(0, 1_000_000)] = setting(
-        0, "Concurrent requests for each key, counted per process. 0: no limit."
+        0,
+        "Concurrent requests for each key, counted per process. 0: half of "
+        "`server.capacity.max_requests`, so that no key can take all places.",
+    )
+    concurrent_per_address: Annotated[int, Range(0, 1_000_000)] = setting(
+        0,
+        "Concurrent requests from each client address (IPv6: /64 network), counted per process. 0: "
+        "half of `server.capacity.max_requests`. Behind a reverse proxy, all requests come from "
+        "its address unless `server.site.behind_proxy` is set.",
+    )
+    waiting_connections: Count = setting(
+        256,
+        "Connections from each client address that wait for request headers, counted per process. "
+        "Beyond it, the one that has waited the longest is closed.",
     )
     tokens_per_minute: Annotated[float, Range(0, 1e12)] = setting(
         0, "Tokens per minute for each key. 0: no limit."
@@ -87,6 +110,11 @@ class WorkSettings(Checked):
     )
     max_queued: Count = setting(64, "Maximum number of tasks that wait for an inference thread.")
     max_requests: Count = setting(512, "Maximum number of requests in progress.")
+
+    @property
+    def share(self) -> int:
+        """The number of concurrent requests of a key or address without a limit of its own."""
+        return (self.max_requests + 1) // 2
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,9 +29,9 @@ class SiteSettings(Checked):
     )
     behind_proxy: bool = setting(
         False,
-        "Trust `X-Forwarded-For` and `X-Forwarded-Proto` for a person's address and whether the "
-        "connection is encrypted. Set it only behind a reverse proxy that sets these headers, "
-        "because anybody could send them.",
+        "Trust `X-Forwarded-For` and `X-Forwarded-Proto` for a client's address, also in "
+        "`server.limits`, and whether the connection is encrypted. Set it only behind a "
+        "reverse proxy that sets these headers, because anybody could send them.",
     )
     local_role: Literal["viewer", "reviewer", "admin"] = setting(
         "reviewer",

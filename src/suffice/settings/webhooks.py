@@ -53,7 +53,8 @@ class WebhookSettings(Checked):
     text: Literal["none", "released", "all"] = setting(
         "released",
         "Texts in a payload. `none`: only ids, verdicts and scores. `released`: also the "
-        "question and the released answer. `all`: also reasons and withheld drafts.",
+        "question and the released answer. `all`: also reasons, withheld drafts, comments and "
+        "reviewers' words.",
     )
     attempts: Annotated[int, Range(1, 100)] = setting(
         10, "Number of attempts, after which a delivery is kept for `suffice webhooks retry`."

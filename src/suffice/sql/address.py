@@ -41,7 +41,7 @@ def address(where: str | Path) -> Path | Server:
 
 def masked(where: str) -> str:
     """A URL with its passwords masked; also works for malformed URLs."""
-    hidden = re.sub(r"(://[^:]*):.*@", r"\1:***@", where, flags=re.DOTALL)
+    hidden = re.sub(r"\A([^:]*://[^:]*):.*@", r"\1:***@", where, flags=re.DOTALL)
     return re.sub(rf"([?&](?:{'|'.join(_SECRETS)})=)[^&]*", r"\1***", hidden)
 
 

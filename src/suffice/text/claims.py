@@ -20,7 +20,7 @@ _COUNTED = re.compile(
     re.IGNORECASE,
 )
 _AMOUNT = re.compile(
-    r"[$€£]\s?\d|\d\s?[%€£]|\b\d[\d.,]*[ -]?(?:per\s?cent|percent|years?|months?|weeks?|days?|"
+    r"[$€£]\s?\d|\d\s?[%€£]|\b\d[\d.,]{0,40}[ -]?(?:per\s?cent|percent|years?|months?|weeks?|days?|"
     r"hours?|minutes?|seconds?|euros?|dollars?|pounds?|kg|km|cm|mm|miles?|times)\b",
     re.IGNORECASE,
 )

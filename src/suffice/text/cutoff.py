@@ -11,7 +11,6 @@ _OPEN_MARK = re.compile(
 )
 _FENCE = re.compile(r"(?m)^[ \t]*(?:```|~~~)")
 _UNIT = re.compile(r"[ \t]*(?:[-*+•]\s|\d{1,3}[.)]\s|#{1,6}\s|\*\*)")
-_ADDRESS = re.compile(r"(?:@|/)\S+$")
 _ENDS = tuple(".!?…。！？)]}\"'”’»*_`>")
 _BREAKS = tuple(",;:(-–—/&+=")
 _TERMINAL = re.compile(r"[.!?…。！？][\"'”’)\]*_]*(?:\s|$)")
@@ -45,8 +44,12 @@ def cut_off(text: str) -> bool:
         return not line.endswith("|")
     if tail.endswith(_BREAKS) or _DANGLING.search(tail) or line.count("(") > line.count(")"):
         return True
-    if tail.endswith(_ENDS) or _UNIT.match(line) or _ADDRESS.search(line):
+    if tail.endswith(_ENDS) or _UNIT.match(line) or _is_address(line.split()[-1]):
         return False
     # The last sentence has no full stop although others do. In a short line this is normal.
     before = line if len(line.split()) < _LINE else stripped
     return bool(_TERMINAL.search(before))
+
+
+def _is_address(word: str) -> bool:
+    return "@" in word[:-1] or "/" in word[:-1]

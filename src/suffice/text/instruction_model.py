@@ -23,7 +23,7 @@ _FEWEST = 4
 _REACH = 5
 """A pair of words counts if fewer than this many words apart."""
 _WORD = re.compile(r"[a-z]+(?:'[a-z]+)?|\d+|[<>\[\]{}:\"#*%!|=]")
-_BREAK = re.compile(r"(?<=[.!?])\s+|\n+|<!--|-->|</?\w+[^>]*>")
+_BREAK = re.compile(r"(?<=[.!?])\s+|\n+|<!--|-->|</?\w[^<>]*>")
 _LETTERS = re.compile(r"[a-z]{2,}")
 
 

@@ -12,19 +12,19 @@ _NUMBERS = rf"\d{{1,3}}(?:\s*{_AND}\s*\d{{1,3}})*"
 _NAMED = r"(?:sources?|passages?|documents?|docs?|refs?\.?|references?|citations?)"
 _LIST = rf"(?:{_NAMED}\s*)?\#?{_NUMBERS}(?:\s*[,;]\s*{_NAMED}\s*\#?{_NUMBERS})*(?:\s*[,;])?"
 _MARK = rf"\\?\[\s*\^?{_LIST}\s*\\?\](?:\(https?://[^\s()]{{1,300}}\))?"
-_CHAIN = rf"{_MARK}(?:\s?{_AND}?\s?{_MARK})*"
+_CHAIN = rf"{_MARK}(?:(?:\s?{_AND}\s?|\s{{0,2}}){_MARK})*"
 CITATION = re.compile(
     rf"""
-      ( \[\s*(?:{_NUMBERS}\s*[,;]?\s*)?(?:{_CHAIN}|\[\s*{_CHAIN}\s*\])\s*\]
+      ( \[\s*(?:{_NUMBERS}\s*+(?:[,;]\s*+)?)?(?:{_CHAIN}|\[\s*{_CHAIN}\s*\])\s*\]
             (?:\(https?://[^\s()]{{1,300}}\))?
       | \(\s*{_CHAIN}\s*\)
       | {_CHAIN}
       | [【［〔⟦]\s*{_LIST}(?:(?::\d+)?†[^】］〕⟧]{{0,80}})?\s*[】］〕⟧]
       | \[\s*[⁰¹²³⁴-⁹]{{1,3}}(?:[,˒⁻][⁰¹²³⁴-⁹]{{1,3}})*\s*\]
       | \(\s*(?:see\s+)?{_NAMED}\s*\#?{_NUMBERS}\s*\)
-      | (?:(?<=[\w.!?%)])|(?<=[\w.!?%)]\s)|^)[①-⑳]+(?=\s?(?:[.,;!?)]|$))
+      | (?:(?<=[\w.!?%)])|(?<=[\w.!?%)]\s)|^)(?<![①-⑳])[①-⑳]+(?=\s?(?:[.,;!?)]|$))
       )
-    | (?<=[\w.!?%)])(⁽?[⁰¹²³⁴-⁹]{{1,3}}(?:[,˒⁻][⁰¹²³⁴-⁹]{{1,3}})*⁾?)(?=[\s.,;]|$)
+    | (?<=[\w.!?%)])(⁽?[⁰¹²³⁴-⁹]{{1,3}}(?:[,˒⁻][⁰¹²³⁴-⁹]{{1,3}}){{0,30}}⁾?)(?=[\s.,;]|$)
     """,
     re.IGNORECASE | re.VERBOSE,
 )
@@ -33,7 +33,7 @@ _SIGN = re.compile(r"[\[(【［〔⟦①-⑳⁰¹²³⁴-⁹]")
 # "Leave is paid (1)." has a citation; "Article 5 (1)." and "thirty days (30)." have none.
 _ROUND = re.compile(r"(?<=[a-z]{2})\s?\((\d{1,2})\)(?=[.!?]?\s*$)")
 _COUNTED = re.compile(
-    r"(?:\d\S*|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\w+teen|\w+ty))"
+    r"(?:\d\S{0,60}|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\w+teen|\w+ty))"
     r"(?:\s[\w'-]+)?$|\b(?:article|section|paragraph|para|clause|sub\w+|rule|item|note|point|step|"
     r"annex|appendix|chapter|part|table|figure|number|line|option|level|class|grade|type|under)$",
     re.IGNORECASE,
@@ -45,7 +45,7 @@ _SIGNS = str.maketrans(
         **dict.fromkeys("[]\\", " "),
     }
 )
-_LINK = re.compile(r"\(https?:[^)]*\)|(?::\d+)?†.*", re.DOTALL)
+_LINK = re.compile(r"\(https?:[^()]*\)|(?::\d+)?†.*", re.DOTALL)
 _SQUARES = re.compile(r"(?<=[mk])[²³]|(?<=\d)[²³]", re.IGNORECASE)
 _PART = re.compile(rf"(\d+)(?:\s*{_DASH}\s*(\d+))?")
 _WIDEST = 30
@@ -54,7 +54,7 @@ _ITEM = re.compile(r"\s*(?:(?:[-*+•]|\d{1,3}[.)]|>|#{1,6})\s+)+(?:\[[ xX]\]\s+
 _EMPHASIS = re.compile(r"\*\*|__|(?<![\w*])\*(?=[^\s*])|(?<=[^\s*])\*(?![\w*])")
 # Not joined to its name, so that nothing takes the text for a tag.
 _TAG_LIKE = re.compile(r"&lt;(?=[A-Za-z/!?])")
-_BEFORE_POINT = re.compile(r"\s+([.,;!?])")
+_BEFORE_POINT = re.compile(r" ([.,;!?])")
 
 
 def citations(text: str) -> list[tuple[Span, tuple[int, ...]]]:

@@ -71,7 +71,7 @@ _REFUSAL = re.compile(
           (?:\w+\s){{0,2}}?(?:stated|mentioned|specified|answered|determined|found|provided|clear)\b.*
     | (?:unable|not\sable)\sto\s(?:answer|determine|find)\b.*
     )""",
-    re.IGNORECASE | re.VERBOSE,
+    re.IGNORECASE | re.VERBOSE | re.DOTALL,
 )
 # "The documents do not say, but it is 5 %": a claim follows the refusal.
 _TURN = re.compile(

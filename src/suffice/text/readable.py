@@ -12,6 +12,7 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from suffice.deadline import watched
 from suffice.text.sentences import Span
 
 _INSIDE = r"(?:[^\[\]\n]|\[[^\[\]\n]{0,200}\])"
@@ -23,13 +24,18 @@ _TAG = (
     "nobr|ol|p|picture|pre|q|samp|section|small|source|span|strong|sub|summary|sup|svg|table|tbody|"
     "td|tfoot|th|thead|tr|tt|u|ul|var|video|wbr"
 )
+# The lines of a code block end at the first line that starts with its fence.
+_TICKED = r"(?:[ \t]*+(?:[^ \t`\n][^\n]*+|`{1,2}(?:[^`\n][^\n]*+)?)?\n)*+"
+_WAVED = _TICKED.replace("`", "~")
+# An alternative may not read on past its own opening, or many openings take quadratic time.
 _MARKS = re.compile(
     rf"""
-      (?P<code>^[ \t]*(?P<fence>```|~~~)[^\n]*\n(?P<block>.{{0,5000}}?)^[ \t]*(?P=fence)[ \t]*$)
-    | <!--.{{0,2000}}?-->
+      ^[ \t]*+```[^\n]*+\n(?P<block>{_TICKED})[ \t]*+```[ \t]*$
+    | ^[ \t]*+~~~[^\n]*+\n(?P<waved>{_WAVED})[ \t]*+~~~[ \t]*$
+    | <!--(?:[^<]|<(?!!)|<!(?!-)){{0,2000}}?-->
     | \{{\{{[<%][^{{}}]{{0,300}}?[%>]\}}\}} | \{{%[^{{}}]{{0,300}}?%\}}
     | \{{[:.\#][^{{}}\n]{{0,200}}\}}
-    | ^[ \t]*\[[^\]\n]{{1,200}}\]:[ \t]+<?(?:https?://|www\.|mailto:|\.{{0,2}}/|\#)\S*[^\n]*$
+    | ^[ \t]*\[[^\]\n]{{1,200}}\]:[ \t]+<?(?:https?://|www\.|mailto:|\.{{0,2}}/|\#)[^\n]*$
     | ^[ \t]*\[\^[\w-]{{1,60}}\]:[ \t]+ | (?<=[\w.,;:!?)])\[\^\d{{1,3}}\]  # footnotes
     | !\[(?P<image>{_INSIDE}{{0,300}})\]{_TARGET}
     | \[(?P<link>{_INSIDE}{{1,300}})\]{_TARGET}
@@ -37,14 +43,14 @@ _MARKS = re.compile(
     | </?(?:{_TAG})(?:\s[^<>]{{0,1000}})?/?>
     | \A\s*(?:(?:href|src|class|id|style|target|rel)=(?:"[^"<>]*"|'[^'<>]*')\s*)+/?>  # half a tag
     | <(?:a|img|div|span)\s+(?:[\w-]+=["'][^<>]{{0,1000}})?\Z
-    | ^[ \t]*(?:!!!|\?\?\?\+?|===)[ \t]+[\w \t-]{{0,100}}(?:"(?P<title>[^"\n]{{0,300}})")?[ \t]*$
-    | ^[ \t]*>?[ \t]*\[!\w+\][ \t]*$
-    | ^[ \t]*\#{{1,6}}[ \t]+(?P<heading>[^\n]*?)[ \t]*\#*$
+    | ^[ \t]*(?:!!!|\?\?\?\+?|===)[ \t]++[\w \t-]{{0,100}}+(?:"(?P<title>[^"\n]{{0,300}})")?[ \t]*$
+    | ^[ \t]*+(?:>[ \t]*+)?\[!\w+\][ \t]*$
+    | ^[ \t]*\#{{1,6}}[ \t]+(?P<heading>[^\n]*)$
     | ^[ \t]*>[ \t]?(?!\s*\d)
     | ``(?P<ticks>[^`\n]+(?:`[^`\n]+)*)`` | `(?P<tick>[^`\n]+)`
-    | (?<![\w\\*])\*\*\*(?=\S)(?P<three>[^\n]{{1,500}}?)(?<=\S)\*\*\*(?!\w)
-    | (?<![\w\\*])\*\*(?=[^\s*])(?P<bold>[^\n]{{1,500}}?)(?<=\S)\*\*(?!\w)
-    | (?<!\w)__(?=\S)(?P<under>[^\n]{{1,500}}?)(?<=\S)__(?!\w)
+    | (?<![\w\\*])\*\*\*(?=\S)(?P<three>(?:[^*\n]|\*{{1,2}}(?!\*)){{1,500}}?)(?<=\S)\*\*\*(?!\w)
+    | (?<![\w\\*])\*\*(?=[^\s*])(?P<bold>(?:[^*\n]|\*(?!\*)){{1,500}}?)(?<=\S)\*\*(?!\w)
+    | (?<!\w)__(?=\S)(?P<under>(?:[^_\n]|_(?!_)){{1,500}}?)(?<=\S)__(?!\w)
     | (?<![\w*\\])\*(?=[^\s*])(?P<star>[^*\n]{{1,500}}?)(?<=[^\s*])\*(?![\w*])
     | (?<![\w\\])_(?=[^\s_])(?P<low>[^_\n]{{1,500}}?)(?<=[^\s_])_(?!\w)
     | \\(?P<escaped>[\\`*_{{}}\[\]()\#+.!<>-])
@@ -55,7 +61,8 @@ _MARKS = re.compile(
 _APART = re.compile(r"</?(?:br|p|li|tr|td|th|div|h[1-6])\b", re.IGNORECASE)
 _RAISED = {"<sup": "^", "<sub": "_"}
 _MARK = re.compile(r"[*_`\[<>#&\\{!?=]")
-_KEPT_AS_IT_IS = ("block", "tick", "ticks", "escaped", "address")
+_OPENING = re.compile(r"(?:^[ \t]*+)?[*_`~\[<>#&\\{!?=]", re.MULTILINE)
+_KEPT_AS_IT_IS = ("block", "waved", "tick", "ticks", "escaped", "address")
 _READ_ON = ("image", "link", "title", "heading", "three", "bold", "under", "star", "low")
 
 
@@ -101,11 +108,24 @@ def readable(source: str) -> str:
 def _kept(source: str, start: int, end: int) -> Iterator[tuple[str, int]]:
     """Each character that is not markup, with its position."""
     place = start
-    for match in _MARKS.finditer(source, start, end):
+    for match in _marks(source, start, end):
         yield from ((source[n], n) for n in range(place, match.start()))
         yield from _inside(source, match)
         place = match.end()
     yield from ((source[n], n) for n in range(place, end))
+
+
+def _marks(source: str, start: int, end: int) -> Iterator[re.Match[str]]:
+    """The markup in order. A search for it would stop all other threads until it ends."""
+    place = start
+    if not start and (match := _MARKS.match(source, start, end)):
+        yield match
+        place = match.end()
+    for opening in watched(_OPENING.finditer(source, start, end)):
+        for at in dict.fromkeys((opening.start(), opening.end() - 1)):
+            if at >= place and (match := _MARKS.match(source, at, end)):
+                yield match
+                place = match.end()
 
 
 def _inside(source: str, match: re.Match[str]) -> Iterator[tuple[str, int]]:
@@ -115,7 +135,10 @@ def _inside(source: str, match: re.Match[str]) -> Iterator[tuple[str, int]]:
             return
     for name in _READ_ON:
         if match[name] is not None:
-            yield from _kept(source, *match.span(name))
+            start, end = match.span(name)
+            if name == "heading":  # "## Leave ##"
+                end = start + len(match[name].rstrip("#").rstrip(" \t"))
+            yield from _kept(source, start, end)
             return
     markup = match[0]
     if markup.startswith("&"):

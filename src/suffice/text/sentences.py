@@ -33,7 +33,7 @@ _AFTER_STATE = re.compile(
 # "…is cold. Gravy is": a full stop after an ordinary word ends the sentence in any case.
 _PLAIN_END = re.compile(
     r"\b([a-z]{3,}|so|it|up|us|me|do|go|is|on|be|to)\."
-    r"(?=\s+[A-Z][a-z]*['’]?[a-z]*,?\s)"
+    r"(?=\s+[A-Z][a-z]*+(?:['’][a-z]*+)?,?\s)"
 )
 # "…per week. [1] HR approves": a full stop before a citation mark ends the sentence, unless it
 # belongs to an abbreviation ("Smith et al. [1] found").
@@ -51,6 +51,10 @@ _ABBREVIATIONS = frozenset(
 # Abbreviations before a reference: "et al. [1]", "No. [2]", "pp. [3]".
 _REFERRING = _ABBREVIATIONS | frozenset("al cf ch ed eq ibid no nos p pp pt vs".split())
 _FENCE = re.compile(r"[ \t]*(?:(`{3,})(?=[^`\n]*(?:\n|\Z))|(~{3,}))")
+# The splitter reads such a run once for each sign in it that may end a sentence.
+_UNSPACED = re.compile(r"(?<!\S)\S{300,}")
+_UNSPACED_END = 100
+_ENDS = str.maketrans(dict.fromkeys(".!?…", "x"))
 
 
 def sentences(text: str) -> list[Span]:
@@ -126,9 +130,13 @@ def _split_block(text: str, start: int, end: int) -> Iterator[Span]:
     if "|" in block or is_code(block):
         yield from _trimmed(text, start, end)
         return
-    for first, last in _splitter().sent_spans(block):
+    for first, last in _splitter().sent_spans(_UNSPACED.sub(_without_ends, block)):
         for one, other in pairwise((first, *_missed(block, first, last), last)):
             yield from _trimmed(text, start + one, start + other)
+
+
+def _without_ends(run: re.Match[str]) -> str:
+    return run[0][:-_UNSPACED_END].translate(_ENDS) + run[0][-_UNSPACED_END:]
 
 
 def _missed(block: str, first: int, last: int) -> list[int]:

@@ -16,7 +16,7 @@ _VERB = "is|are|was|were|do|does|did|has|have|can|could|may|must|shall|should|wi
 _SUBJECT = "i|you|we|they|he|she|it|there|the|an?|this|that|these|those|my|your|our|their|its|any"
 _ASKS = re.compile(rf"\b(?:{_WH})\b|(?:^|[.,;:!?]\s+)(?:{_VERB})\b", re.I)
 _NEXT = re.compile(
-    rf"(?<=\?)\s+(?=\S)|[,;]?\s+and\s+(?:also\s+)?(?=(?:{_WH})\b|(?:{_VERB})\s+(?:{_SUBJECT})\b)"
+    rf"(?<=\?)\s+(?=\S)|(?:[,;]|(?<![\s,;]))\s++and\s+(?:also\s+)?(?=(?:{_WH})\b|(?:{_VERB})\s+(?:{_SUBJECT})\b)"
     rf"|;\s+(?=(?:{_WH})\b)",
     re.I,
 )

@@ -16,9 +16,9 @@ _STEERS = re.compile(
     rf"[^.!?\n]{{0,60}}\bas\s[\"'“‘]?(?:fully\s)?{_GOOD}\b|"
     rf"\b(?:answer|reply|respond|output|return|say|write)\s(?:only\s|always\s|with\s|that\s)*"
     rf"[\"'“‘]?{_GOOD}\b|"
-    rf"\b(?:dear|attention|note|message|memo|instructions?)\b[\s,:]*(?:to|for)?\s*"
-    rf"(?:the|all|any)?\s*{_JUDGE}\b|"
-    rf"(?:^|[.!?\n]\s*){_JUDGE}\s*[:,])"
+    rf"\b(?:dear|attention|note|message|memo|instructions?)\b[\s,:]*+(?:(?:to|for)\s*+)?"
+    rf"(?:(?:the|all|any)\s*+)?{_JUDGE}\b|"
+    rf"(?:^|[.!?\n][^\S\n]*+){_JUDGE}\s*[:,])"
 )
 
 

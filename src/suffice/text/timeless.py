@@ -14,6 +14,7 @@ _LEAD = re.compile(
     r"before|until|till|up to|prior to)\s+(?:the\s+)?(?:year\s+)?$",
     re.I,
 )
+_LONGEST_LEAD = 100
 _RELATIVE = re.compile(
     r"\b(?:last (?:year|month)|yesterday|\w+ (?:year|month|week|day)s? ago)", re.I
 )
@@ -25,11 +26,11 @@ _OLD = re.compile(
 )
 _USED_TO_BE = re.compile(r"\bused to be\b", re.I)
 _USED_TO = re.compile(r"\bused? to\s+", re.I)
-_BEFORE = re.compile(r"\s*\bbefore (?:the|that|this|its|their|our|it)\b[^?.;,]*", re.I)
+_BEFORE = re.compile(r"(?<!\s)\s*\bbefore (?:the|that|this|its|their|our|it)\b[^?.;,]*", re.I)
 _LABEL = r"(?:version|edition|revision)s?(?:\s+\d+(?:\.\d+)*)"
 _VERSION_OF = re.compile(
-    rf"(?:\b(?:in|between|from|to|of|and)\s+)*\b(?:the )?{_LABEL}(?:\s+(?:and|to)\s+\d+(?:\.\d+)*)?"
-    r"(?:\s+(?:and|to)(?=\s+(?:version|edition|revision)))?(?:\s+of\b)?",
+    rf"(?:\b(?:in|between|from|to|of|and)\s+){{0,5}}\b(?:the )?{_LABEL}"
+    r"(?:\s+(?:and|to)\s+\d+(?:\.\d+)*)?(?:\s+(?:and|to)(?=\s+(?:version|edition|revision)))?(?:\s+of\b)?",
     re.I,
 )
 _VERSION_SAYS = re.compile(
@@ -67,7 +68,7 @@ def timeless(question: str, when: When) -> str:
 def _undated(text: str) -> str:
     for one in reversed([one for one in literals(text) if one.day and one.day.year]):
         head, tail = text[: one.start], text[one.end :]
-        if lead := _LEAD.search(head):
+        if lead := _LEAD.search(head, max(0, len(head) - _LONGEST_LEAD)):
             head = head[: lead.start()]
         text = f"{head} {_POSSESSIVE.sub('', tail)}"
     return text
@@ -75,7 +76,7 @@ def _undated(text: str) -> str:
 
 def _tidy(text: str) -> str:
     """Normalise spaces, and turn a phrase without a question word into a question."""
-    plain = re.sub(r"\s+([?.,;!])", r"\1", " ".join(text.split())).strip(" ,;")
+    plain = re.sub(r" ([?.,;!])", r"\1", " ".join(text.split())).strip(" ,;")
     if not re.search(r"\w{3}", plain):
         return ""
     return plain if _ASKS.match(plain) else f"What is {plain}"

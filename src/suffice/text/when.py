@@ -36,7 +36,7 @@ _OLD = re.compile(
 _USED_TO = re.compile(
     r"(?<!\bis )(?<!\bare )(?<!\bbe )(?<!\bbeing )(?<!\bform )(?<!\btool )"
     r"\b(?P<words>used to (?:be|have|get|apply|cost|hold|say|allow|require|receive|pay|work))\b|"
-    r"\bdid\b[^?.;]*\b(?P<did>use to)\b",
+    r"\bdid\b[^?.;]{0,140}\b(?P<did>use to)\b",
     re.I,
 )
 _ONCE = re.compile(
@@ -87,10 +87,11 @@ _FIRM_BEFORE = re.compile(
 )
 _FIRM_AFTER = re.compile(rf"^(?:['’]s)?\s+(?:[a-z-]+\s+){{0,3}}?{_PAPER}\b", re.I)
 _STATED_AFTER = re.compile(rf"^(?:['’]s)?\s+(?:[a-z-]+\s+){{0,3}}?(?:{_PAPER}|{_STATED})\b", re.I)
-_NAMED = re.compile(r"(?<![.?!]\s)(?<!^)\b[A-Z][\w-]*\s$")
+_NAMED = re.compile(r"(?<![.?!]\s)(?<!^)\b[A-Z][\w-]{0,60}\s$")
 _ATTACHED = re.compile(
     r"\b[a-z]{3,}ed\s+(?:in|on|during|before|after|since|by|until)\s+(?:\w+\s+)?$"
 )
+_BESIDE = 200
 _UNTIL = re.compile(r"\b(?:before|prior to|until|till|up to)\s+(?:the\s+)?(?:year\s+)?$", re.I)
 _PRIOR = re.compile(r"\b(?:before|prior to)\s+(?:the\s+)?(?:year\s+)?$", re.I)
 
@@ -131,18 +132,19 @@ def _before(question: str) -> str:
 
 
 def _dates(question: str, today: date) -> list[When]:
-    found = (_date(question, one, today) for one in literals(question) if one.day)
+    past = bool(_PAST.search(question))
+    found = (_date(question, one, today, past) for one in literals(question) if one.day)
     return [when for when in found if when is not None]
 
 
-def _date(question: str, literal: Literal, today: date) -> When | None:
+def _date(question: str, literal: Literal, today: date, past: bool) -> When | None:
     """The period that a date refers to; `None` if the question does not select documents by it."""
     day = literal.day
     if day is None or day.year is None or not 1 <= day.year < date.max.year:
         return None
-    head, tail = question[: literal.start], question[literal.end :]
+    head = question[max(0, literal.start - _BESIDE) : literal.start]
+    tail = question[literal.end : literal.end + _BESIDE]
     firm = bool(_FIRM_BEFORE.search(head) or _FIRM_AFTER.search(tail))
-    past = bool(_PAST.search(question))
     if not firm and not past and _describes(head, literal):
         return None
     start, until = _days(day)

@@ -14,10 +14,10 @@ _LOG = logging.getLogger("suffice.verdict")
 
 
 def document_request(verdict: Verdict) -> dict[str, Any]:
-    """The webhook payload: the question, and what the documents do not cover."""
+    """The webhook payload: the question, and what the documents do not cover. The verdict's reason
+    is left out, because it may quote a withheld draft."""
     return {
         "question": verdict.question,
-        "reason": verdict.reason,
         "missing": list(verdict.missing),
         "nearest": [source.document for source in verdict.nearest],
         "record": verdict.record,

@@ -22,8 +22,8 @@ _FLAGS = (*_CODES, "contradicted", "mismatch", "conflict", UNVERIFIED, QUOTED)
 _COMPARE: dict[str, Callable[[float, float], bool]] = {
     ">=": operator.ge, ">": operator.gt, "<=": operator.le, "<": operator.lt,
 }  # fmt: skip
-_ROW = re.compile(r"(?P<when>.+?)\s*->\s*(?P<action>[A-Z]+)(?:\s*,\s*(?P<note>.+))?")
-_NUMBER = re.compile(rf"({'|'.join(_NUMBERS)})\s*(>=|<=|>|<)\s*(\d*\.?\d+)")
+_ROW = re.compile(r"(?P<when>.+?)->\s*+(?P<action>[A-Z]++)(?:\s*+,\s*+(?P<note>(?s:.+)))?")
+_NUMBER = re.compile(rf"({'|'.join(_NUMBERS)})\s*(>=|<=|>|<)\s*(\d+(?:\.\d+)?|\.\d+)")
 _REMEDY = (
     'Write rows such as "fabricated -> WITHHOLD" or "faithfulness >= 0.85 and facts >= 0.8 -> '
     f'SERVE", and end with a row such as "else -> WITHHOLD". Numbers: {", ".join(_NUMBERS)}. '

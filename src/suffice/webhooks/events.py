@@ -14,9 +14,6 @@ from suffice.review.case import DECIDED, FEEDBACK
 ALARM, GUARANTEE = "alarm", "guarantee"
 KINDS = (VERDICT, GAP, QUEUE, FEEDBACK, *DECIDED, ALARM, GUARANTEE)
 """The kinds of log records that are sent as events."""
-_SERVED = ("SERVE", "CAVEAT", "CONFLICT")
-_QUOTE = "“"
-"""A reason that contains this character may quote a withheld draft."""
 
 
 def event_of(entry: Entry) -> str:
@@ -34,8 +31,9 @@ def event_of(entry: Entry) -> str:
 
 
 def payload_of(entry: Entry, event: str, delivery: str, text: str) -> dict[str, Any]:
-    """The body of a delivery. `text` selects the texts to include: none, released or all. Fields
-    that the log does not store, or that were erased, are missing."""
+    """The body of a delivery. `text` selects the texts to include: none, released or all. Only with
+    `all` does it contain reasons, which may quote a withheld draft, or the words of a reviewer.
+    Fields that the log does not store, or that were erased, are missing."""
     about = {
         "id": delivery,
         "event": event,
@@ -60,11 +58,8 @@ def _verdict(entry: Entry, text: str) -> dict[str, Any]:
     if text != "none":
         found["question"] = fields.get("question")
         found["answer"] = fields.get("released") or None
-    reason = str(outcome.get("reason") or "")
-    quotable = outcome.get("action") in _SERVED and _QUOTE not in reason
-    if text == "all" or (text == "released" and quotable):
-        found["reason"] = reason
     if text == "all":
+        found["reason"] = outcome.get("reason")
         found["drafts"] = [one.get("text") for one in (fields.get("drafts") or {}).get("all", ())]
     return found
 
@@ -74,9 +69,9 @@ def _gap(entry: Entry, text: str) -> dict[str, Any]:
     near = [source.get("document") for source in fields.get("nearest") or ()]
     if text == "none":
         return {"nearest": near}
-    found = {"question": fields.get("question"), "missing": fields.get("missing"), "nearest": near}
-    reason = str(fields.get("reason") or "")
-    return found if _QUOTE in reason and text != "all" else {**found, "reason": reason or None}
+    reason = {"reason": fields.get("reason")} if text == "all" else {}
+    missing = fields.get("missing")
+    return {"question": fields.get("question"), "missing": missing, "nearest": near, **reason}
 
 
 def _queued(entry: Entry, text: str) -> dict[str, Any]:
@@ -84,7 +79,7 @@ def _queued(entry: Entry, text: str) -> dict[str, Any]:
 
 
 def _feedback(entry: Entry, text: str) -> dict[str, Any]:
-    comment = {} if text == "none" else {"comment": _field(entry, "comment")}
+    comment = {"comment": _field(entry, "comment")} if text == "all" else {}
     return {"rating": _field(entry, "rating"), **comment}
 
 
@@ -97,18 +92,15 @@ def _monitored(entry: Entry, text: str) -> dict[str, Any]:
 
 
 def _review(entry: Entry, text: str) -> dict[str, Any]:
-    """A reviewer's decision. The receiver gets the answer as it is now from `review_url`; the words
-    of a reviewer who corrected it are here too."""
+    """A reviewer's decision. The receiver gets the answer as it is now from `review_url`."""
     found = {
         "decision": role_of(entry.id),
         "result": _field(entry, "result"),
         "review_url": f"/v1/reviews/{subject_of(entry.id)}",
     }
-    if text == "none":
+    if text != "all":
         return found
-    written = _field(entry, "text")
-    answer = {"answer": written} if written else {}
-    return {**found, **answer, "reason": _field(entry, "reason")}
+    return {**found, "answer": _field(entry, "text"), "reason": _field(entry, "reason")}
 
 
 _SHAPES: dict[str, Callable[[Entry, str], dict[str, Any]]] = {

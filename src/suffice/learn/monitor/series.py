@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from suffice.access.scopes import known_scopes
+from suffice.access.scopes import readable_scopes
 from suffice.access.visibility import Reader
 from suffice.learn.monitor.metrics import Mean, Metric
 from suffice.learn.monitor.tallies import METRIC, OTHER, SPREAD, STAGE, TOTAL, VERDICT, quantile
@@ -92,7 +92,7 @@ def series(database: Database, span: Span, reader: Reader | None) -> Series:
     by_bucket: dict[str, dict[str, tuple[int, float]]] = defaultdict(dict)
     whole: dict[str, tuple[int, float]] = {}
     with database.reading() as connection:
-        scopes = known_scopes(connection, reader)
+        scopes = readable_scopes(connection, reader)
         if scopes is not None:
             asked = asked.where(number_in(table.scope, scopes))
         for bucket, name, count, total in connection.execute(asked):

@@ -57,7 +57,8 @@ _NEGATIVE = re.compile(
     r"(?:no|none|nobody|nothing|neither|nor|never|not|few|hardly|rarely|seldom)\b", re.IGNORECASE
 )
 _ADVERB = re.compile(r" (?:\w+ly|only|also|always|still|just|both|either)\b")
-_SERIES = re.compile(r"\b(?:and|or)\b[^,]*,(?!\d)")
+_PARTS = re.compile(r",(?!\d)")
+_SERIES = re.compile(r"\b(?:and|or)\b")
 """A list that may go on from the words before it: "B, or C applies, the rule …"."""
 _DANGLING = re.compile(r",\s*\w+\.$")
 """One word that belonged to what was cut off: ", especially."."""
@@ -156,7 +157,7 @@ def _can_be_cut(fact: Fact, one: Condition) -> bool:
         return False  # "If so", or "If -" where there was code
     left = without(fact, one)
     if one.start == 0:  # "If A, B, or C applies, …" ends at a later comma than the first
-        return not _SERIES.search(left)
+        return not any(map(_SERIES.search, _PARTS.split(left)[:-1]))
     last = left.rstrip(".").split()[-1:]
     return bool(last) and last[0].lower() not in STOP_WORDS and not _DANGLING.search(left)
 

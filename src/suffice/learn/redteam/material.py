@@ -131,7 +131,8 @@ def facts(passage: Passage) -> Iterator[Fact]:
     """The sentences of a passage that can be understood alone, and the values of its tables as
     sentences."""
     for start, end in sentences(passage.text):
-        said = readable(ITEM_MARK.sub("", passage.text[start:end], count=1)).strip()
+        item = ITEM_MARK.match(passage.text, start, end)
+        said = readable(passage.text[item.end() if item else start : end]).strip()
         if fact := _fact(said, passage):
             yield fact
     for said in _cells(passage.text):

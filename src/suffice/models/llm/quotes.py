@@ -17,7 +17,7 @@ _LETTERS = 12
 """A quote needs this many words or this many letters, because some scripts have no spaces."""
 _LONGEST = 4_000
 _SHAPES = str.maketrans(dict.fromkeys('"“”„‟«»‘’‚‛‹›`´′″', "'") | dict.fromkeys("‐‑‒–—―−", "-"))
-_ELIDED = re.compile(r"\s*[\[(]?\.{3,}[\])]?\s*")
+_ELIDED = re.compile(r" ?[\[(]?\.{3,}[\])]? ?")
 _UNSPACED = "\u2e80"
 """The first character of scripts without spaces between words."""
 

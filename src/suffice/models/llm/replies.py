@@ -13,7 +13,6 @@ _MOST_MISSING = 5
 _LINK = re.compile(r"://|\bwww\.", re.IGNORECASE)
 # Without structured output, servers return reasoning before the answer, and code fences.
 _THOUGHT = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
-_FENCED = re.compile(r"\A\s*```(?:json)?\s*\n(.*)\n\s*```\s*\Z", re.DOTALL)
 
 
 class Verdict(StrEnum):
@@ -84,15 +83,21 @@ def shown_missing(missing: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _loaded(reply: str) -> Any:
-    text = _THOUGHT.sub("", reply, count=1)
-    if fenced := _FENCED.match(text):
-        text = fenced[1]
+    text = _unfenced(_THOUGHT.sub("", reply, count=1).strip())
     try:
         return json.loads(text, object_pairs_hook=_once)
     except json.JSONDecodeError:
         raise ValueError("it is not JSON") from None
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
+
+
+def _unfenced(text: str) -> str:
+    """The lines inside a code fence, or the text itself if it is not fenced."""
+    language, _, rest = text.removeprefix("```").partition("\n")
+    inner, newline, end = rest.rpartition("\n")
+    fenced = text.startswith("```") and newline and end.strip() == "```"
+    return inner if fenced and language.strip() in ("", "json") else text
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

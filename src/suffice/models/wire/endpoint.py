@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -124,10 +125,14 @@ class Endpoint:
 
     def _error_in(self, data: bytes) -> Any:
         try:
-            value = self.codec.decode(data)
+            value = self.decoded(data)
         except (ValueError, RecursionError):
             return None
         return value.get("error") if isinstance(value, dict) else None
+
+    def decoded(self, data: bytes) -> Any:
+        """The JSON value in a reply. Some servers put a byte order mark before it."""
+        return self.codec.decode(data.removeprefix(BOM_UTF8))
 
     def spared(self, body: Body | None, message: str) -> Body | None:
         """The body without the optional parameter that a refusal names, or with its lesser value;

@@ -71,7 +71,7 @@ class ReplyReader:
 def parsed(endpoint: Endpoint, data: bytes, *, error: bool = False) -> dict[str, Any]:
     """The JSON object in these bytes. Raise an error if it reports an error."""
     try:
-        value = endpoint.codec.decode(data)
+        value = endpoint.decoded(data)
     except (ValueError, RecursionError):
         text = data[: 4 * QUOTED].decode("utf-8", "replace").strip()
         if text.startswith("<"):

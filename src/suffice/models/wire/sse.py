@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from codecs import BOM_UTF8
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-_BOM = b"\xef\xbb\xbf"
 DONE = b"[DONE]"
 Sent = tuple[str, bytes]
 """The name of an event (empty if it has none) and its data."""
@@ -28,8 +28,8 @@ class EventReader:
             return
         part = b"".join((self._rest, *self._parts, part))
         self._parts = []
-        if not self._begun and len(part) >= len(_BOM):
-            self._begun, part = True, part.removeprefix(_BOM)
+        if not self._begun and len(part) >= len(BOM_UTF8):
+            self._begun, part = True, part.removeprefix(BOM_UTF8)
         # A part may end inside a CRLF.
         part, later = (part[:-1], b"\r") if part.endswith(b"\r") else (part, b"")
         if b"\r" in part:
@@ -41,7 +41,7 @@ class EventReader:
 
     def close(self) -> Iterator[Sent]:
         if rest := b"".join((self._rest, *self._parts)):
-            yield from self._line(rest.removeprefix(_BOM).rstrip(b"\r"))
+            yield from self._line(rest.removeprefix(BOM_UTF8).rstrip(b"\r"))
             self._rest, self._parts = b"", []
         yield from self._event()
 

@@ -1,23 +1,32 @@
 """`/v1/documents`: upload, list, show, retire and re-index, for keys with the role `librarian`.
 
 A librarian can access only the collections of its key and the documents that its labels permit.
+Documents that it may not read change nothing in a reply: an upload of the same name becomes a
+document of its own, and no number counts them.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
+from contextlib import suppress
+from functools import partial
 from typing import Any
 
 from starlette.responses import Response
 
 from suffice import serialize as as_json
 from suffice.access.keys import ALL
-from suffice.errors import DocumentMissing, SufficeError, Unreadable
+from suffice.errors import (
+    DocumentMissing,
+    EvidenceError,
+    LabelNotHeld,
+    SufficeError,
+    Unreadable,
+)
 from suffice.evidence.index import Filter, today
-from suffice.evidence.ingest import Report
+from suffice.evidence.ingest import Progress
 from suffice.evidence.rows import VersionInfo, newest
-from suffice.evidence.store import Store
 from suffice.record.librarian import Librarian
 from suffice.server.documents.jobs import Job, Work
 from suffice.server.documents.upload import File, Upload, collection_of, flag, read_upload
@@ -33,18 +42,22 @@ async def add(context: RequestContext) -> Response:
     """Upload files. A file that cannot be read does not stop the others."""
     upload = await read_upload(context)
     _may_use(context, upload.collection)
-    labels = upload.given.access
-    if labels and not labels & context.caller.labels:
-        raise _no_right("This key has none of the labels in 'access'.")
     librarian = _librarian(context)
 
-    def work(progress: Any) -> dict[str, Any]:
+    def work(progress: Progress) -> dict[str, Any]:
         done: list[dict[str, Any]] = []
+        refused: list[EvidenceError] = []
         for n, file in enumerate(upload.files):
-            progress("files", n, len(upload.files))
-            done.append(_uploaded(context, librarian, upload, file, progress))
-        if all("error" in one for one in done):
-            raise Unreadable(done[0]["error"] if len(done) == 1 else _all_reasons(done))
+            step = _only(progress, "files", n, len(upload.files))
+            step()
+            try:
+                done.append(_uploaded(context, librarian, upload, file, step))
+            except (Unreadable, LabelNotHeld) as problem:
+                error = {"document": file.name, "collection": upload.collection}
+                done.append({**error, "error": str(problem)})
+                refused.append(problem)
+        if len(refused) == len(done):
+            raise refused[0] if len(done) == 1 else Unreadable(_all_reasons(done))
         return {"object": "list", "data": done}
 
     stream = upload.stream or _wants_events(context)
@@ -52,18 +65,19 @@ async def add(context: RequestContext) -> Response:
 
 
 def _uploaded(
-    context: RequestContext, librarian: Librarian, upload: Upload, file: File, progress: Any
+    context: RequestContext, librarian: Librarian, upload: Upload, file: File, progress: Progress
 ) -> dict[str, Any]:
     store, collection = librarian.library.store, upload.collection
-    if not _all_readable(context, store, collection, file.name):
-        raise _no_right(f"This key may not change the document '{file.name}'.")
-    try:
-        report = librarian.upload(
-            file.data, file.name, upload.given, collection=collection, progress=progress
-        )
-    except Unreadable as problem:
-        return {"document": file.name, "collection": collection, "error": str(problem)}
-    shown = newest(store.versions(collection=collection, document=file.name), today())
+    report, labels = librarian.upload(
+        file.data,
+        file.name,
+        upload.given,
+        collection=collection,
+        labels=context.caller.labels,
+        progress=progress,
+    )
+    versions = store.versions(collection=collection, document=file.name)
+    shown = newest([one for one in versions if one.access == labels], today())
     result = "added" if report.added else "changed" if report.changed else "unchanged"
     unread = [key for _, key in report.unread]
     return {**as_json.version(shown[0], today()), "result": result, "unread": unread}
@@ -98,7 +112,7 @@ async def show(context: RequestContext) -> Response:
 
     def found() -> dict[str, Any]:
         store = context.gateway.library.store
-        line = _mine(context, store.history(collection, name), name)
+        line = _mine(context, partial(store.history, collection, name), name)
         chosen = [one for one in line if version in (one.version, one.key)]
         if not version:
             own = [one for one in line if one.document == name]
@@ -107,7 +121,7 @@ async def show(context: RequestContext) -> Response:
             raise DocumentMissing(f"'{name}' has no version '{version}'.")
         one = chosen[-1]
         versions = [as_json.version(item, today()) for item in line]
-        text = store.text(collection, one.document, one.key)
+        text = store.text(collection, one.document, one.key, one.access)
         return {**as_json.version(one, today()), "versions": versions, "text": text}
 
     return as_response(await context.gateway.work.run(found))
@@ -120,12 +134,11 @@ async def retire(context: RequestContext) -> Response:
 
     def work(progress: Any) -> dict[str, Any]:
         store = librarian.library.store
-        own = store.versions(collection=collection, document=name)
-        if len(_mine(context, own, name)) < len(own):
-            raise _no_right(f"This key may not change the document '{name}'.")
-        librarian.retire(name, collection=collection)
-        own = store.versions(collection=collection, document=name)
-        return as_json.version(newest(own, today())[0], today())
+        named = partial(store.versions, collection=collection, document=name)
+        _mine(context, named, name)
+        may_read = Filter(collection=collection, labels=context.caller.labels).may_use
+        librarian.retire(name, collection=collection, may_read=may_read)
+        return as_json.version(newest(_mine(context, named, name), today())[0], today())
 
     return await _answer(context, work, stream=_wants_events(context))
 
@@ -137,11 +150,23 @@ async def reindex(context: RequestContext) -> Response:
     stream = flag(dict(context.request.query_params), "stream") or _wants_events(context)
     librarian = _librarian(context)
 
-    def work(progress: Any) -> dict[str, Any]:
-        report: Report = librarian.reindex(progress)
-        return {"object": "reindex", "embedded": report.embedded}
+    def work(progress: Progress) -> dict[str, Any]:
+        step = _only(progress, "index", 0, 1)
+        step()
+        librarian.reindex(step)
+        return {"object": "reindex"}
 
     return await _answer(context, work, stream=stream)
+
+
+def _only(progress: Progress, what: str, done: int, total: int) -> Callable[..., None]:
+    """Report one step whatever is reported: the steps of indexing count all passages of the store,
+    also those that the caller may not read."""
+
+    def step(*_: object) -> None:
+        progress(what, done, total)
+
+    return step
 
 
 async def _answer(context: RequestContext, work: Work, *, stream: bool) -> Response:
@@ -194,17 +219,14 @@ def _reads(context: RequestContext, version: VersionInfo) -> bool:
     return allowed.may_read(version)
 
 
-def _mine(context: RequestContext, versions: list[VersionInfo], name: str) -> list[VersionInfo]:
-    """The versions that the caller may read. Raise `DocumentMissing` if there are none."""
-    found = [one for one in versions if _reads(context, one)]
+def _mine(
+    context: RequestContext, versions: Callable[[], list[VersionInfo]], name: str
+) -> list[VersionInfo]:
+    """The versions that the caller may read. Raise `DocumentMissing` if there are none, with the
+    same message whether or not there are others."""
+    found: list[VersionInfo] = []
+    with suppress(DocumentMissing):
+        found = [one for one in versions() if _reads(context, one)]
     if not found:
         raise DocumentMissing(f"There is no document '{name}'.")
     return found
-
-
-def _all_readable(context: RequestContext, store: Store, collection: str, name: str) -> bool:
-    try:
-        own = store.versions(collection=collection, document=name)
-    except DocumentMissing:
-        return True
-    return all(_reads(context, one) for one in own)

@@ -24,7 +24,8 @@ class Stopped(SufficeError):
 
 
 class Job:
-    """A job in progress. `steps` yields its progress, then `None`; `result` is the outcome."""
+    """A job in progress. `steps` yields its progress, each step once, then `None`; `result` is the
+    outcome."""
 
     def __init__(self) -> None:
         self.steps: asyncio.Queue[Step | None] = asyncio.Queue()
@@ -49,10 +50,15 @@ class DocumentJobs:
             with suppress(RuntimeError):  # the loop has ended
                 loop.call_soon_threadsafe(job.steps.put_nowait, step)
 
+        last: Step | None = None
+
         def progress(what: str, done: int, total: int) -> None:
+            nonlocal last
             if self._closing:
                 raise Stopped("The gateway stopped before the change was complete.")
-            say((what, done, total))
+            if (what, done, total) != last:
+                last = (what, done, total)
+                say(last)
 
         def ended(_: Future[Any]) -> None:
             with suppress(RuntimeError):

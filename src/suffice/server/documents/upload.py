@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -13,7 +12,7 @@ from suffice.errors import Unreadable
 from suffice.evidence.read import FrontMatter
 from suffice.evidence.read.frontmatter import declared
 from suffice.server.errors import ApiError, bad
-from suffice.server.request import RequestContext
+from suffice.server.request import RequestContext, body_parts, in_time, joined
 from suffice.settings import LimitSettings
 from suffice.sql.storable import is_storable
 
@@ -46,23 +45,15 @@ async def read_upload(context: RequestContext) -> Upload:
     limits = context.gateway.state.settings.server.limits
     kind = context.request.headers.get("content-type", "").partition(";")[0].strip().lower()
     fields = dict(context.request.query_params)
-    try:
-        async with asyncio.timeout(limits.body_seconds):
-            if kind == "multipart/form-data":
-                files, more = await _form(context, limits)
-                if twice := sorted(fields.keys() & more.keys()):
-                    raise bad(f"'{twice[0]}' is given both in the form and in the URL.", twice[0])
-                fields |= more
-            else:
-                files = [File("", await _raw(context, limits))]
-    except TimeoutError:
-        message = "The request body did not arrive in time."
-        raise ApiError(408, message, "request_timeout") from None
+    if kind == "multipart/form-data":
+        files, more = await in_time(limits, _form(context, limits))
+        if twice := sorted(fields.keys() & more.keys()):
+            raise bad(f"'{twice[0]}' is given both in the form and in the URL.", twice[0])
+        fields |= more
+    else:
+        data = await in_time(limits, joined(context.request, limits.upload_bytes))
+        files = [File("", data)]
     return _checked(files, fields)
-
-
-async def _raw(context: RequestContext, limits: LimitSettings) -> bytes:
-    return b"".join([part async for part in context.stream(limits.upload_bytes)])
 
 
 async def _form(
@@ -71,7 +62,7 @@ async def _form(
     """The files and fields of a form. Large files are spooled to disk."""
     parser = MultiPartParser(
         context.request.headers,
-        context.stream(limits.upload_bytes),
+        body_parts(context.request, limits.upload_bytes),
         max_files=limits.upload_files,
         max_fields=len(DECLARED) + len(_OTHERS),
         max_part_size=_FIELD,

@@ -12,7 +12,7 @@ from typing import Any
 
 from suffice.evidence.inputs import Given
 from suffice.server.openai.prompt_shapes import Shape, parts_of, passages_in
-from suffice.server.openai.tagged_context import context_in, marked
+from suffice.server.openai.tagged_context import context_in, elements, marked
 from suffice.text.asked import LONGEST_QUESTION
 from suffice.text.words import content_words
 
@@ -37,9 +37,6 @@ _LEANS = re.compile(
 _STANDS_FOR = re.compile(
     r"\b(?:it|its|they|them|their|this|that|these|those|he|she|him|her|his|there|one|ones)\b",
     re.IGNORECASE,
-)
-_QUERY = re.compile(
-    r"<(user_query|query|question)>((?:(?!<\1>).)*?)</\1>", re.DOTALL | re.IGNORECASE
 )
 # Prompts of RAG frameworks end with "Question: …", optionally followed by "Answer:".
 _LAST_ASKED = re.compile(
@@ -137,8 +134,9 @@ def _shortened(question: str) -> str:
 
 
 def _tagged(text: str) -> str:
-    if query := _QUERY.search(text):
-        return query[2].strip()
+    queries = elements(text, "user_query|query|question")
+    if query := next((one for one in queries if not one.attributes), None):
+        return query.text.strip()
     if context := context_in(text):
         after, before = text[context[1] :].strip(), text[: context[0]].strip()
         last = _LAST_ASKED.search(after)

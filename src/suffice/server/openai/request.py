@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 from suffice.evidence.inputs import Given, given
-from suffice.server.errors import bad
+from suffice.server.errors import bad, too_large
 from suffice.server.openai.carried_evidence import evidence_of, question_of
 from suffice.server.openai.prompt import OURS
 from suffice.server.openai.prompt_shapes import Shape, read_shape
@@ -18,6 +19,7 @@ from suffice.text.asked import checked_question
 from suffice.types import Retrieved
 
 NO_TOOLS = Offer()
+_NUMBER = re.compile(r"\d+")
 _FROM = ("index", "request", "both")
 _ROLES = ("system", "developer", "user", "assistant", "tool", "function")
 
@@ -142,30 +144,40 @@ def route_shape(template: str) -> Shape | None:
 def _within(found: Sequence[Given], limits: LimitSettings) -> tuple[Retrieved, ...]:
     """The passages in messages, up to the limits. Exceeding them is not an error here; the
     remaining passages are not used."""
-    room, kept = limits.evidence_characters, []
-    for one in given(found[: limits.evidence_passages]):
-        room -= len(one.passage.text)
-        if room < 0:
-            break
-        if one.passage.text.strip():
-            kept.append(one)
-    return tuple(kept)
+    read = given(found[: limits.evidence_passages])
+    fitting = next((place for place, _ in _exceeded(read, limits)), len(read))
+    return tuple(one for one in read[:fitting] if one.passage.text.strip())
 
 
 def read_given(found: Sequence[Given], limits: LimitSettings) -> tuple[Retrieved, ...]:
     """The passages that a request carries, checked against the limits."""
     if len(found) > limits.evidence_passages:
-        raise bad(
-            f"Too many passages: at most {limits.evidence_passages} are allowed.",
+        raise too_large(
+            f"The request has {len(found):,} passages; at most {limits.evidence_passages:,} are "
+            "allowed (server.limits.evidence_passages).",
             f"{OURS}.evidence",
         )
     read = given(found)
-    if sum(len(one.passage.text) for one in read) > limits.evidence_characters:
-        most = limits.evidence_characters
-        raise bad(
-            f"The passages exceed the limit of {most:,} characters in total.", f"{OURS}.evidence"
-        )
+    if exceeded := next(_exceeded(read, limits), None):
+        raise too_large(exceeded[1], f"{OURS}.evidence")
     return tuple(one for one in read if one.passage.text.strip())
+
+
+def _exceeded(read: Sequence[Retrieved], limits: LimitSettings) -> Iterator[tuple[int, str]]:
+    """Each passage by its place that exceeds a limit, alone or with those before it, and why."""
+    characters = numbers = 0
+    for place, one in enumerate(read):
+        text = one.passage.text
+        characters += len(text)
+        if len(text) > limits.passage_characters:
+            most, unit, name = limits.passage_characters, "characters each", "passage_characters"
+        elif characters > limits.evidence_characters:
+            most, unit, name = limits.evidence_characters, "characters", "evidence_characters"
+        elif (numbers := numbers + len(_NUMBER.findall(text))) > limits.evidence_numbers:
+            most, unit, name = limits.evidence_numbers, "numbers", "evidence_numbers"
+        else:
+            continue
+        yield place, f"The passages exceed the limit of {most:,} {unit} (server.limits.{name})."
 
 
 def _n(n: Any, limits: LimitSettings) -> int:

@@ -52,6 +52,7 @@ class StreamedChoice:
     dropped: bool = False
     _going: dict[int, bool] = field(default_factory=dict)
     _renderer: Renderer = field(default_factory=Renderer)
+    _arguments: dict[int, Renderer] = field(default_factory=dict)
     _refused: str = ""
     _thinking: bool = False
     _begun: bool = False
@@ -92,8 +93,17 @@ class StreamedChoice:
                 self._going[index] = name in self.offered
                 self.dropped |= name not in self.offered
             if self._going.get(index):
-                kept.append({**part, "id": call_id(part["id"])} if part.get("id") else part)
+                named = {"id": call_id(part["id"])} if part.get("id") else {}
+                kept.append({**part, **named, **self._visible(index, part)})
         return kept
+
+    def _visible(self, index: int, part: Mapping[str, Any]) -> dict[str, Any]:
+        """The arguments in a part of a call, without invisible characters."""
+        inner = part.get("function")
+        if not isinstance(inner, dict) or not isinstance(inner.get("arguments"), str):
+            return {}
+        renderer = self._arguments.setdefault(index, Renderer())
+        return {"function": {**inner, "arguments": renderer.visible(inner["arguments"])}}
 
     def flush(self) -> dict[str, Any]:
         """The text held back until the end: incomplete markup, or a refusal without other text."""

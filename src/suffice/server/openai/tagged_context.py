@@ -1,33 +1,55 @@
 """Find the passages in a prompt that RAG frameworks and chat UIs mark: in tags, numbered, or under
 a heading.
 
-These texts come from callers, so the running time must stay linear in their length: the search for
-a closing tag stops at the next opening tag of the same kind, and whitespace is scanned once.
+These texts come from callers, so the running time stays linear in their length.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from suffice.evidence.inputs import Given
 
 _OPENED = re.compile(r"<(context|documents?|sources)\b[^<>]*>", re.IGNORECASE)
-_SOURCE = re.compile(
-    r"<(source|document|doc|passage)\b(?P<known>[^<>]*)>(?P<text>(?:(?!<\1\b).)*?)</\1>",
-    re.DOTALL | re.IGNORECASE,
-)
+_SOURCES = "source|document|doc|passage"
 _NAME = re.compile(r"\b(?:name|title|source)\s*=\s*[\"']([^\"']+)[\"']", re.IGNORECASE)
 _ID = re.compile(r"\bid\s*=\s*[\"']([^\"']+)[\"']", re.IGNORECASE)
 # LibreChat: named files and the passages found in them, as one text or as items.
-_FILE = re.compile(
-    r"<file>\s*<filename>(?P<name>[^<]*)</filename>(?P<rest>(?:(?!<file>).)*?)</file>", re.DOTALL
-)
-_ITEM = re.compile(r"<contextItem>((?:(?!<contextItem>).)*?)</contextItem>", re.DOTALL)
+_FILE_NAME = re.compile(r"\s*<filename>([^<]*)</filename>")
 _NUMBERED = re.compile(r"^[ \t]*\[(\d{1,4})\][ \t:]*", re.MULTILINE)
 _TITLE = re.compile(
     r"^#{1,6}\s*(?:context|documents|sources|evidence)[ \t\r]*+:?[ \t\r]*+$", re.I | re.M
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """A tag with its attributes, and the text up to its closing tag."""
+
+    attributes: str
+    text: str
+
+
+def elements(text: str, names: str) -> Iterator[Element]:
+    """The elements with one of these names (`a|b`), in order; none lies in another. A tag that is
+    opened again before it is closed is no element."""
+    tags = list(re.finditer(rf"<(/?)({names})\b(?:([^<>]*)>)?", text, re.IGNORECASE))
+    following: dict[str, re.Match[str]] = {}
+    closing: list[re.Match[str] | None] = []
+    for tag in reversed(tags):
+        name = tag[2].lower()
+        other = following.get(name)
+        closes = other is not None and bool(other[1])
+        closing.append(other if closes and not tag[1] and tag[3] is not None else None)
+        if not tag[1] or tag[3] == "":
+            following[name] = tag
+    done = 0
+    for tag, end in zip(tags, reversed(closing), strict=True):
+        if end and tag.start() >= done:
+            yield Element(tag[3], text[tag.end() : end.start()])
+            done = end.end()
 
 
 def context_in(text: str) -> tuple[int, int, int, int] | None:
@@ -48,7 +70,7 @@ def marked(text: str) -> list[Given]:
     context = context_in(text)
     # A prompt may mention tags before it uses them.
     body = text[context[2] : context[3]] if context else text
-    found = list(_of_files(text)) or _tagged(list(_SOURCE.finditer(body)))
+    found = list(_of_files(text)) or _tagged(list(elements(body, _SOURCES)))
     if found:
         return found
     marks = list(_NUMBERED.finditer(body))
@@ -62,24 +84,25 @@ def marked(text: str) -> list[Given]:
 
 
 def _of_files(text: str) -> Iterator[Given]:
-    for file in _FILE.finditer(text):
-        _, _, opened = file["rest"].partition("<context>")
+    for file in elements(text, "file"):
+        name = _FILE_NAME.match(file.text)
+        _, _, opened = file.text[name.end() if name else 0 :].partition("<context>")
         found, closed, _ = opened.rpartition("</context>")
-        if not closed:  # a file name without content
+        if not name or not closed:  # a file name without content
             continue
-        for passage in [item[1] for item in _ITEM.finditer(found)] or [found]:
+        for passage in [item.text for item in elements(found, "contextItem")] or [found]:
             plain = passage.strip().removeprefix("<![CDATA[").removesuffix("]]>")
-            yield {"text": plain.strip(), "title": file["name"].strip()}
+            yield {"text": plain.strip(), "title": name[1].strip()}
 
 
-def _tagged(sources: Sequence[re.Match[str]]) -> list[Given]:
+def _tagged(sources: Sequence[Element]) -> list[Given]:
     """Join parts that share an id into one passage, so that passage numbers match those of the chat
     UI."""
     titles: dict[str, str] = {}
     texts: dict[str, list[str]] = {}
     for n, source in enumerate(sources):
-        id, name = _ID.search(source["known"]), _NAME.search(source["known"])
+        id, name = _ID.search(source.attributes), _NAME.search(source.attributes)
         key = id[1] if id else f"#{n}"
         titles.setdefault(key, name[1] if name else "")
-        texts.setdefault(key, []).append(source["text"].strip())
+        texts.setdefault(key, []).append(source.text.strip())
     return [{"text": "\n\n".join(texts[key]), "title": titles[key]} for key in texts]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
@@ -38,6 +39,7 @@ CHAT, RESPONSES = "chat/completions", "responses"
 _CODES = {429: "upstream_rate_limit", 503: "upstream_unavailable", 504: "upstream_timeout"}
 _STATUSES = {Kind.RATE_LIMIT: 429, Kind.OPEN: 503, Kind.TIMEOUT: 504}
 Body = Mapping[str, Any]
+_NAMED = re.compile(r"[A-Za-z_]+(?:\.[A-Za-z_]+|\[\d{1,4}\])*")
 _url = lru_cache(maxsize=256)(httpx2.URL)
 """Parses a URL. Each upstream is called at the same few."""
 
@@ -96,8 +98,10 @@ class UpstreamFault(ModelUnreachable):
 
 
 def _name(value: str | None) -> str | None:
-    """A name from the upstream's error object, unless it reads as text."""
-    return None if value is None or reads_as_text(value) else value
+    """A name of an error or parameter from the upstream's error object, such as `bad_value` or
+    `messages[0].content`. Anything else may be text, markup or a key."""
+    named = value is not None and _NAMED.fullmatch(value) and not reads_as_text(value)
+    return value if named else None
 
 
 def noted(failed: CallFailed) -> None:

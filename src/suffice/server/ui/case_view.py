@@ -66,8 +66,8 @@ class CaseView:
 def case_view(review: Review, name: str, reader: Reader) -> CaseView:
     """The view of a case; raise `StoreError` if the reader may not read all of it."""
     case = review.case(name, reader)
-    if case.seen is None or case.seen.hidden:
-        raise StoreError(case.lacking or "Hidden.")
+    if case.seen is None:
+        raise StoreError(case.lacking)
     recorded = decision_of(case.entry)
     verdict = recorded.verdict or Verdict(
         recorded.evidence.question,

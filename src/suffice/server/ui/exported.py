@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from suffice import serialize as as_json
-from suffice.access.visibility import Reader, Seen, seen
 from suffice.errors import StoreError
 from suffice.log.entry import Entry
-from suffice.record.decision import decision_of
+from suffice.record.decision import Decision, decision_of
 from suffice.server.openai.disclosure import Disclosure, claims_of, disclosed
 from suffice.types import Verdict
 
@@ -19,45 +18,44 @@ class Shown:
     """A recorded decision as a person may see it. `whole`: the person may read all of the record.
     `lacking` says why there is nothing to see."""
 
-    seen: Seen | None
+    seen: Decision | None
     verdict: Verdict | None = None
     claims: tuple[dict[str, Any], ...] = ()
     whole: bool = False
     lacking: str = ""
 
 
-def shown(entry: Entry, reader: Reader, *, reviewer: bool) -> Shown:
-    """Apply the rights of a person to a record: labels and collections, and only reviewers see the
-    words of drafts that were not released."""
+def shown(entry: Entry, *, reviewer: bool) -> Shown:
+    """A record that the person may know of. Only reviewers see the words of drafts that were not
+    released."""
     try:
         decision = decision_of(entry)
     except StoreError as problem:
         return Shown(None, lacking=problem.message)
-    found = seen(decision, decision.verdict, reader)
-    if found.verdict is None:
-        return Shown(found, whole=reviewer and not found.hidden)
+    if decision.verdict is None:
+        return Shown(decision, whole=reviewer)
     depth = Disclosure.ALL if reviewer else Disclosure.RELEASED
-    verdict = disclosed(found.verdict, depth)
-    claims = tuple(claims_of(found.verdict, depth)) if found.verdict.draft else ()
-    return Shown(found, verdict, claims, reviewer and not found.hidden)
+    verdict = disclosed(decision.verdict, depth)
+    claims = tuple(claims_of(decision.verdict, depth)) if decision.verdict.draft else ()
+    return Shown(decision, verdict, claims, reviewer)
 
 
-def exported(entry: Entry, reader: Reader, *, reviewer: bool) -> dict[str, Any]:
-    """One line of an export. Someone who may read all of the record gets its stored fields."""
+def exported(entry: Entry, *, reviewer: bool, audits: bool) -> dict[str, Any]:
+    """One line of an export. Reviewers get all stored fields; those who audit the log get the place
+    of the record in the chain, which depends on all records before it."""
     line: dict[str, Any] = {
-        "sequence": entry.sequence,
         "id": entry.id,
         "time": entry.time,
         "kind": entry.kind,
         "caller": entry.caller or None,
-        "link": entry.link,
     }
-    found = shown(entry, reader, reviewer=reviewer)
+    if audits:
+        line = {"sequence": entry.sequence, **line, "link": entry.link}
+    found = shown(entry, reviewer=reviewer)
     if found.seen is None:
         return {**line, "incomplete": found.lacking}
     if found.whole:
-        return {**line, "hidden_passages": 0, "fields": entry.fields()}
-    line["hidden_passages"] = found.seen.hidden
+        return {**line, "fields": entry.fields()}
     if found.verdict is not None:
         return {**line, "verdict": as_json.verdict(found.verdict)}
     question = found.seen.evidence.question

@@ -8,6 +8,7 @@ from urllib.parse import parse_qsl
 from starlette.datastructures import ImmutableMultiDict
 from starlette.requests import ClientDisconnect, Request
 
+from suffice.server.errors import CLOSE
 from suffice.server.ui.page_error import PageError
 
 TYPE = "application/x-www-form-urlencoded"
@@ -26,7 +27,8 @@ async def read_form(request: Request, most: int, seconds: float) -> ImmutableMul
         async with asyncio.timeout(seconds):
             sent = await _bytes(request, most)
     except TimeoutError:
-        raise PageError(408, "Timed out", "The form did not arrive in time.", _REMEDY) from None
+        late = "The form did not arrive in time."
+        raise PageError(408, "Timed out", late, _REMEDY, CLOSE) from None
     except ClientDisconnect:
         raise PageError(
             400, "Form refused", "The form did not arrive completely.", _REMEDY

@@ -18,8 +18,15 @@ from suffice.record.log import Log
 from suffice.record.verification import last_verification, record_verification
 from suffice.review.decisions import Decisions, Page, Wanted
 from suffice.server.ui.exported import exported
-from suffice.server.ui.page import PageContext, page
-from suffice.server.ui.records import completed, limits_of, log_of, record_export, refreshed
+from suffice.server.ui.page import PageContext, PageError, page
+from suffice.server.ui.records import (
+    completed,
+    limits_of,
+    log_of,
+    record_export,
+    refreshed,
+    sees_all,
+)
 from suffice.types import Action
 
 ACTIONS = (*(action.value for action in Action), ONLY_GATE)
@@ -32,12 +39,13 @@ async def log_page(context: PageContext) -> Response:
     log = log_of(context)
     given = _given(context.request.query_params)
     wanted = wanted_of(given)
-    before, after = (_number(context, name) for name in ("before", "after"))
+    before, after = (context.request.query_params.get(name, "") for name in ("before", "after"))
     behind = await refreshed(context)
     reader = context.person.reader
     decisions = Decisions(log)
     found = await context.run(decisions.page, wanted, reader, before=before, after=after)
-    verified = await context.run(last_verification, log)
+    audits = sees_all(context)
+    verified = await context.run(last_verification, log) if audits else None
     chosen = {name: value for name, value in given.items() if value}
     newer, older = _links(found, chosen)
     return context.render(
@@ -51,7 +59,7 @@ async def log_page(context: PageContext) -> Response:
         chosen=chosen,
         behind=behind,
         verified=verified,
-        may_verify=context.person.has(Role.REVIEWER),
+        audits=audits,
         collections=limits_of(context),
     )
 
@@ -59,6 +67,13 @@ async def log_page(context: PageContext) -> Response:
 async def verify(context: PageContext) -> Response:
     """Verify the whole log and record the result."""
     log = log_of(context)
+    if not sees_all(context):
+        raise PageError(
+            403,
+            "Not allowed",
+            "The result counts all records, also those of collections that you may not use.",
+            "Sign in as an admin for all collections.",
+        )
 
     def work() -> Verified:
         found = log.verify()
@@ -92,7 +107,8 @@ async def _lines(context: PageContext, log: Log, wanted: Wanted) -> AsyncIterato
     last = 0
 
     def portion(numbers: list[int]) -> bytes:
-        trees = (exported(log.entry(str(number)), reader, reviewer=whole) for number in numbers)
+        entries = filter(reader.may_know, (log.entry(str(number)) for number in numbers))
+        trees = (exported(one, reviewer=whole, audits=reader.audits) for one in entries)
         return b"".join(
             json.dumps(tree, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
             for tree in trees
@@ -129,18 +145,13 @@ def _day(text: str) -> date | None:
     return found if date.min < found < date.max else None
 
 
-def _number(context: PageContext, name: str) -> int | None:
-    text = context.request.query_params.get(name, "")
-    return int(text) if text.isascii() and text.isdecimal() and len(text) <= 18 else None
-
-
 def _links(found: Page, chosen: Mapping[str, str]) -> tuple[str, str]:
     """The addresses of the newer and the older page; empty if there is none."""
     newer, older = "", ""
     if found.rows and found.newer:
-        newer = f"/ui/log?{urlencode({**chosen, 'after': str(found.rows[0].sequence)})}"
-    if found.last is not None and found.older:
-        older = f"/ui/log?{urlencode({**chosen, 'before': str(found.last)})}"
+        newer = f"/ui/log?{urlencode({**chosen, 'after': found.rows[0].id})}"
+    if found.last and found.older:
+        older = f"/ui/log?{urlencode({**chosen, 'before': found.last})}"
     return newer, older
 
 
@@ -151,5 +162,5 @@ def _named(action: str) -> str:
 ROUTES = [
     Route("/log", page(log_page, Role.VIEWER)),
     Route("/log/export", page(export, Role.VIEWER), methods=["POST"]),
-    Route("/log/verify", page(verify, Role.REVIEWER), methods=["POST"]),
+    Route("/log/verify", page(verify, Role.ADMIN), methods=["POST"]),
 ]

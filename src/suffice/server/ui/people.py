@@ -13,7 +13,7 @@ from suffice.access.attempts import Attempt
 from suffice.access.keys import ALL, Principal, Principals, Role
 from suffice.errors import PrincipalError
 from suffice.log.moment import now, timestamp
-from suffice.server.ui import security
+from suffice.server.auth import address_of
 from suffice.server.ui.page import Form, PageContext, page
 from suffice.server.ui.page_error import PageError, too_many_attempts
 
@@ -101,7 +101,7 @@ async def change_password(context: PageContext) -> Response:
         raise PageError(400, "No account", "You did not sign in with an account.")
 
     settings = context.gateway.state.settings.server.site
-    attempt = Attempt(security.address_of(context.request, settings.behind_proxy), name)
+    attempt = Attempt(address_of(context.request, settings.behind_proxy), name)
 
     def change() -> None:
         # Counted as at sign-in: a stolen session must not allow guessing.

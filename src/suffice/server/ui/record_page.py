@@ -24,7 +24,7 @@ from suffice.review.case import Case
 from suffice.review.review import Review
 from suffice.server.ui.exported import Shown, exported, shown
 from suffice.server.ui.page import PageContext, PageError, page
-from suffice.server.ui.records import log_of
+from suffice.server.ui.records import log_of, sees_all
 
 _MOST_RAW = 60_000
 """Characters of the raw record on the page; all of it can be downloaded."""
@@ -50,7 +50,8 @@ class Found:
     case: Case
     shown: Shown
     related: tuple[Related, ...]
-    span: Span
+    span: Span | None
+    """The chain around the record, for those who audit the log."""
     verified: Verification | None
     models: dict[str, str]
     timings: tuple[tuple[str, float], ...]
@@ -95,11 +96,11 @@ async def record_json(context: PageContext) -> Response:
     entry, reviewer = found.case.entry, context.person.has(Role.REVIEWER)
 
     def text() -> str:
-        tree = exported(entry, context.person.reader, reviewer=reviewer)
+        tree = exported(entry, reviewer=reviewer, audits=sees_all(context))
         return json.dumps(tree, ensure_ascii=False, indent=2)
 
     body = (await context.run(text)).encode("utf-8", "replace")
-    headers = {"Content-Disposition": f'attachment; filename="record-{entry.sequence}.json"'}
+    headers = {"Content-Disposition": f'attachment; filename="record-{entry.id}.json"'}
     return Response(body, headers=headers, media_type="application/json")
 
 
@@ -113,7 +114,7 @@ def _found(context: PageContext) -> Found:
             raise
         raise PageError(404, "No such record", problem.message, "Look for it in the log.") from None
     entry = case.entry
-    seen = shown(entry, reader, reviewer=context.person.has(Role.REVIEWER))
+    seen = shown(entry, reviewer=context.person.has(Role.REVIEWER))
     fields = entry.fields()
     with log.database.reading() as connection:
         about = all_about(connection, entry.id)
@@ -121,13 +122,9 @@ def _found(context: PageContext) -> Found:
     return Found(
         case,
         seen,
-        _related(
-            about,
-            hidden=seen.seen is None or bool(seen.seen.hidden),
-            reviewer=context.person.has(Role.REVIEWER),
-        ),
-        verify_around(log.database, entry.sequence),
-        last_verification(log),
+        _related(about, hidden=seen.seen is None, reviewer=context.person.has(Role.REVIEWER)),
+        verify_around(log.database, entry.sequence) if sees_all(context) else None,
+        last_verification(log) if sees_all(context) else None,
         _models(log, str(fields.get("setup", ""))),
         tuple((str(stage), float(spent)) for stage, spent in fields.get("timings") or ()),
         str((fields.get("thresholds") or {}).get("certificate", "")),

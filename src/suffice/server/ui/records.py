@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from suffice.access.keys import ALL
 from suffice.log.record import Record
 from suffice.record.log import Log
 from suffice.server.ui.page import PageContext, PageError
@@ -43,17 +44,19 @@ async def completed(context: PageContext) -> None:
         raise PageError(
             503,
             "Still indexing",
-            f"{left:,} records are still being indexed, so the download would be incomplete.",
-            "Try again in a moment. If the number does not fall, the gateway's log says why.",
+            "Some records are still being indexed, so the download would be incomplete.",
+            "Try again in a moment. If that does not help, the gateway's log says why.",
             {"Retry-After": "10"},
         )
 
 
 def sees_all(context: PageContext) -> bool:
-    """Whether the person may see figures about all collections."""
-    return context.person.reader.knows_all
+    """Whether the person may see what counts all records: figures of the whole log, numbers of
+    records, and the state of the chain."""
+    return context.person.reader.audits
 
 
 def limits_of(context: PageContext) -> list[str]:
     """The collections that a person's figures are limited to; empty: to none."""
-    return [] if sees_all(context) else sorted(context.person.reader.collections)
+    own = context.person.reader.collections
+    return [] if ALL in own else sorted(own)

@@ -105,14 +105,6 @@ def encrypted(request: Request, behind_proxy: bool) -> bool:
     return (forwarded or request.url.scheme).lower() == "https"
 
 
-def address_of(request: Request, behind_proxy: bool) -> str:
-    """The client address; behind a trusted proxy, the address that the proxy added."""
-    forwarded = request.headers.getlist("x-forwarded-for") if behind_proxy else []
-    named = ",".join(forwarded).rpartition(",")[2].strip()
-    direct = request.client.host if request.client else ""
-    return (named or direct)[:_LONGEST_TOKEN]
-
-
 def sealed_notice(text: str, csrf: str) -> str:
     """A message as a signed cookie value, which other sites of the domain cannot forge."""
     body = base64.urlsafe_b64encode(text[:_LONGEST_NOTICE].encode()).decode().rstrip("=")

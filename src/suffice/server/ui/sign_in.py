@@ -12,6 +12,7 @@ from starlette.routing import Route
 from suffice.access.attempts import Attempt
 from suffice.access.identity import KEY_PREFIX
 from suffice.access.keys import ACCOUNT, KIND, Principal, Role
+from suffice.server.auth import address_of
 from suffice.server.ui import security
 from suffice.server.ui.browser import Browser, accepts_local, browser_of
 from suffice.server.ui.page import SIGN_IN, Form, checked_form, entry, rendered
@@ -61,7 +62,7 @@ async def sign_in(request: Request, site: Site, browser: Browser) -> Response:
     target = security.local_path(form.get("next", ""))
     typed = _typed(form)
     settings = site.gateway.state.settings.server.site
-    address = security.address_of(request, settings.behind_proxy)
+    address = address_of(request, settings.behind_proxy)
     attempt = Attempt(address, typed.name)
     # Few at once, and counted before the next: many at once must not escape the lock-out.
     async with site.checking_passwords():
@@ -131,7 +132,7 @@ async def sign_out(request: Request, site: Site, browser: Browser) -> Response:
     await checked_form(request, known, site.gateway, _LONGEST_FORM)
     if known.person is not None and known.session:
         name, settings = known.person.name, site.gateway.state.settings.server.site
-        address = security.address_of(request, settings.behind_proxy)
+        address = address_of(request, settings.behind_proxy)
         await site.run(lambda: site.sessions.end(known.session, name, address))
     response = RedirectResponse(SIGN_IN, 303)
     security.delete_cookie(response, security.SESSION, secure=browser.secure)

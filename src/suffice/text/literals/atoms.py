@@ -78,9 +78,9 @@ def atoms(text: str, taken: bytearray) -> Iterator[Atom]:
     at = 0
     while found := _NUMBER.search(text, at):
         at = found.end()
-        if any(taken[found.start() : found.end()]):
+        if (first := taken.find(1, found.start(), found.end())) >= 0:
             # Skip only the taken characters: the rest may still contain a number.
-            at = found.start() + 1
+            at = first
             while at < len(text) and taken[at]:
                 at += 1
             continue

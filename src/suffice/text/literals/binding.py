@@ -22,6 +22,8 @@ _STRONG = re.compile(
 )
 _WEAK = re.compile(r"\b(?:and|or|plus)\b", re.I)
 _LEFT, _RIGHT, _CONTEXT = 24, 14, 40
+_HEAD = 1_000
+"""How many characters before the first value of a sentence can apply to its later values."""
 _JOINT = len("and $")
 _NOUNS = re.compile(
     r"(?:[ -](?:of )?(?:the |its |their |"
@@ -130,7 +132,7 @@ def _shared(
     separate = bisect_left(words.starts, first.end) < bisect_left(words.starts, cut)
     if not (separate or gap["link"]):
         return ()  # "M1, M2 and M4 cells", "70 miles (113 km) from": the words apply to all values
-    end = first.start
+    start, end = max(start, first.start - _HEAD), first.start
     if gap["link"]:
         link = re.compile(rf"\b{gap['link']}\b", re.I).search(text, start, first.start)
         end = link.start() if link else end

@@ -128,9 +128,7 @@ def codes(text: str) -> Iterator[Literal]:
             before = text[found.start() - 1 : found.start()]
             if measured or other or before in ("$", "€", "£", ".", ","):
                 continue
-        elif re.fullmatch(
-            r"(?:USD|EUR|GBP|CHF|US|CA|FY|CY|Q[1-4]$|[A-Z][a-z]{2,}[-/])\d*.*", written
-        ):
+        elif re.fullmatch(r"(?:USD|EUR|GBP|CHF|US|CA|FY|CY|Q[1-4]$|[A-Z][a-z]{2,}[-/]).*", written):
             continue
         prefix = re.split(r"[\d-]", written.lower(), maxsplit=1)[0]
         yield _literal(

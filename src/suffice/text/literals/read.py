@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
+from suffice.deadline import watched
 from suffice.text.literals.binding import bind
 from suffice.text.literals.dates import dates, times
 from suffice.text.literals.identifiers import codes, identifiers, marks, quotations, versions
@@ -12,7 +13,9 @@ from suffice.text.literals.names import names
 from suffice.text.literals.periods import periods
 from suffice.text.literals.quantities import dated_comparator, heights, quantities, ratios
 from suffice.text.literals.values import Literal, LiteralKind
-from suffice.text.sentences import sentences
+from suffice.text.sentences import Span, sentences
+
+_PART = 10_000
 
 
 def literals(text: str) -> list[Literal]:
@@ -21,7 +24,41 @@ def literals(text: str) -> list[Literal]:
     >>> [str(literal.value) for literal in literals("It costs four million dollars.")]
     ['4000000']
     """
-    spans = sentences(text)
+    spans = list(_pieces(text))
+    taken = bytearray(len(text))
+    found: list[Literal] = []
+    for part in watched(_parts(text, spans)):
+        found += _read(text, taken, *part)
+    # What is a name depends on the whole text.
+    _take(found, taken, names(text, spans))
+    found.sort(key=lambda literal: literal.start)
+    return bind(text, found, spans)
+
+
+def _pieces(text: str) -> Iterator[Span]:
+    """The sentences of a text; a very long one is cut at spaces."""
+    for start, end in sentences(text):
+        while end - start > _PART:
+            cut = text.rfind(" ", start + 1, start + _PART) + 1 or start + _PART
+            yield start, cut
+            start = cut
+        yield start, end
+
+
+def _parts(text: str, pieces: Sequence[Span]) -> Iterator[Span]:
+    """The text in parts of whole pieces: a pattern stops all other threads while it runs."""
+    start = 0
+    for first, last in pieces:
+        if first > start and last - start > _PART:
+            yield start, first
+            start = first
+    yield start, len(text)
+
+
+def _read(source: str, claimed: bytearray, begin: int, stop: int) -> list[Literal]:
+    """The literals between two places of a text, except names. Their characters are marked in
+    `claimed`."""
+    text = source[begin:stop]
     taken = bytearray(len(text))
     for start, end in marks(text):
         taken[start:end] = b"\1" * (end - start)
@@ -38,9 +75,10 @@ def literals(text: str) -> list[Literal]:
     _take(found, taken, quantities(text, taken))
     _take(found, taken, periods(text, taken))
     _take(found, taken, quotations(text))
-    _take(found, taken, names(text, spans))
-    found.sort(key=lambda literal: literal.start)
-    return bind(text, found, spans)
+    claimed[begin:stop] = taken
+    if not begin:
+        return found
+    return [replace(one, start=one.start + begin, end=one.end + begin) for one in found]
 
 
 def _take(found: list[Literal], taken: bytearray, candidates: Iterable[Literal]) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 _LINE = re.compile(r"[^\n]+")
-_RULE = re.compile(r"[ \t]*\|?[ \t]*:?-{2,}[-:| \t]*")
+_RULE = re.compile(r"[ \t]*+(?:\|[ \t]*+)?:?--[-:| \t]*")
 
 
 @dataclass(frozen=True, slots=True)

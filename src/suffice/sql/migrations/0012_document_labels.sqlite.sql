@@ -1,0 +1,40 @@
+-- A document is its name with its access labels: documents of one name and different labels know
+-- nothing of each other. SQLite cannot drop a constraint, so the table is made again.
+
+PRAGMA defer_foreign_keys = ON;
+CREATE TABLE documents_before AS SELECT * FROM documents;
+DROP TABLE documents;
+CREATE TABLE documents (
+    id {serial},
+    collection {text} NOT NULL,
+    name {text} NOT NULL,
+    root {text} NOT NULL,              -- the folder (or file) it came from
+    stamp {text} NOT NULL,             -- file time, size and settings when last read: equal = unchanged
+    retired_on {text},
+    retired_by {text},                 -- 'person' or 'vanished'
+    access {text} NOT NULL,            -- JSON list
+    UNIQUE (collection, name, access)
+);
+INSERT INTO documents (id, collection, name, access, root, stamp, retired_on, retired_by)
+    SELECT b.id, b.collection, b.name,
+        coalesce((SELECT v.access FROM versions v WHERE v.document_id = b.id
+                  ORDER BY v.sequence DESC LIMIT 1), '[]'),
+        b.root, b.stamp, b.retired_on, b.retired_by
+    FROM documents_before b;
+DROP TABLE documents_before;
+
+-- Earlier contents with other labels become documents of their own, retired when they were replaced.
+INSERT INTO documents (collection, name, access, root, stamp, retired_on, retired_by)
+    SELECT DISTINCT d.collection, d.name, v.access, d.root, '',
+        coalesce(d.retired_on, (SELECT n.seen FROM versions n WHERE n.document_id = d.id
+                                ORDER BY n.sequence DESC LIMIT 1)),
+        coalesce(d.retired_by, 'vanished')
+    FROM versions v JOIN documents d ON d.id = v.document_id WHERE v.access <> d.access;
+UPDATE versions SET document_id = (
+    SELECT o.id FROM documents d JOIN documents o ON o.collection = d.collection AND o.name = d.name
+    WHERE d.id = versions.document_id AND o.access = versions.access);
+ALTER TABLE versions DROP COLUMN access;
+
+-- The rule by which the days in force were computed; the store computes older ones again.
+ALTER TABLE store ADD COLUMN force_rule {integer} NOT NULL DEFAULT 0;
+UPDATE store SET force_rule = 1 WHERE NOT EXISTS (SELECT 1 FROM versions);
