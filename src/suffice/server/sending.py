@@ -16,7 +16,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from suffice.server.json_body import EVENTS_TYPE, KEEP_ALIVE
 
 T = TypeVar("T")
-_HOST = re.compile(r"[a-z]+://[^/?#]*")
+_HOST = re.compile(r"\A[a-z]++://[^/?#]*+")
 _LAST = 1.0
 """Seconds to send the final event of a stream that timed out or was stopped."""
 

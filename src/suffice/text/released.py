@@ -34,14 +34,11 @@ _BREAK = re.compile("\r\n?|[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 
 _SPECIAL = re.compile(r"[\n`<&\\\[\]!【［〔⟦]")
 _PREFIX = re.compile(r"(?:[ \t]*(?:>|(?:[-*+]|\d{1,9}[.)])(?=\s|\Z)))*[ \t]*")
-_FENCE = re.compile(r"(`{3,})([^`\n]*)$|(~{3,})([^\n]*)$")
+_FENCE = re.compile(r"(`{3,}+)([^`\n]*+)$|(~{3,}+)([^\n]*+)$")
 _CLOSED = re.compile(r"[ \t]*(`{3,}|~{3,})[ \t]*$")
 _LANGUAGE = re.compile(r"[ \t]*([A-Za-z][\w+#.-]{0,19})?[ \t]*")
 _TICKS = re.compile(r"`{1,4}")
-# In a table, a bar ends the code, and what follows may be markup.
-_BAR = re.compile(r"\|(?=[^\n]*?(?:[<&†]|\]\())|(?:[<&†]|\]\()(?=[^\n]*?\|)")
-# A tick inside hides from `text.marks` that this is code, so that it would find a mark.
-_TICK = re.compile(r"`(?=[^\n]*?(?:†|\]\())|(?:†|\]\()(?=[^\n]*?`)")
+_LINK_OR_SOURCE = re.compile(r"†|\]\(")
 _PUNCTUATION = frozenset("!\"#$%'()*+,-./:;=>?@[]^_`{|}~\\")
 _STRUCTURE = frozenset("`*_[]\\~|#!{}")
 _NAME = re.compile(r"</?([A-Za-z][A-Za-z0-9:-]*)")
@@ -49,13 +46,13 @@ _AUTOLINK = re.compile(
     r"<((?:[A-Za-z][A-Za-z0-9+.-]{1,31}:[^\s<>`\\\[\]&]+(?:&[^\s<>`\\\[\]&;]*)*)"
     r"|[\w.+-]{1,100}@[\w.-]{1,200})>"
 )
-_ADDRESS_BEGUN = re.compile(r"<[\w.+@-]+:?[^\s<>]*\Z")
-_TAG_END = re.compile(r"""(?:[^<>"'=]|=\s*"[^"]*"|=\s*'[^']*'|=(?!\s*["'])|["'])*+>""")
+_ADDRESS_BEGUN = re.compile(r"<[\w.+@-]++:?+[^\s<>]*+\Z")
+_TAG_END = re.compile(r"""(?:[^<>=]|=\s*+(?:"[^"]*+"|'[^']*+'|(?!["'])))*+>""")
 _ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][\da-fA-F]{1,6}|[A-Za-z][A-Za-z\d]{1,30});")
 _ENTITY_LIKE = re.compile(r"&#?[A-Za-z\d]{0,40}")
 _TARGET = re.compile(
-    r"""\([ \t]*(?:<[^<>\n]*>|[^\s()<>]*(?:\([^\s()]*\)[^\s()]*)*+)
-        (?:[ \t]+(?:"[^"\n]*"|'[^'\n]*'|\([^()\n]*\)))?[ \t]*\)""",
+    r"""\([ \t]*+(?:<[^<>\n]*+>|[^\s()<>]*+(?:\([^\s()]*+\)[^\s()]*+)*+)
+        (?:[ \t]++(?:"[^"\n]*+"|'[^'\n]*+'|\([^()\n]*+\)))?+[ \t]*+\)""",
     re.VERBOSE,
 )
 _DEFINED = re.compile(r":[ \t]*(<[^<>\n]*>|\S+)?[ \t]*")
@@ -82,7 +79,7 @@ ELEMENTS = frozenset(
     switch symbol table tbody td template text textarea textpath tfoot th thead time title tr track
     tspan tt u ul use var video view wbr xml xmp""".split()
 )
-_STRING = re.compile(r'"(?:[^"\\]|\\.)*+"')
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*+"?+', re.DOTALL)
 _LONGEST = 2_000
 """The longest comment, tag, link target or code span. A longer one is text."""
 _LONGEST_CODE = 500
@@ -433,8 +430,12 @@ class Renderer:
                 break
             if other[0] != run[0]:
                 continue
-            bar = bool(_BAR.search(source, start, other.start()))
-            if _TICK.search(source, start, other.start()) or (bar and (self._row or self._table)):
+            code = source[start : other.start()]
+            marked = bool(_LINK_OR_SOURCE.search(code))
+            # In a table, a bar ends the code, and what follows may be markup. A tick inside hides
+            # from `text.marks` that this is code, so that it would find a mark.
+            bar = "|" in code and (marked or "<" in code or "&" in code)
+            if ("`" in code and marked) or (bar and (self._row or self._table)):
                 break
             self._barred = self._barred or bar
             self._emit(source[place : other.end()])

@@ -15,7 +15,7 @@ from suffice.evidence.read.frontmatter import KIND_NAMES, declared
 from suffice.evidence.read.source import Content, FrontMatter
 
 # Numbers are kept as written: 2.10 does not become 2.1, and no number is too long.
-_VALUES = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\Z)|[\[{,:]', re.DOTALL)
+_VALUES = re.compile(r'"(?:[^"\\]|\\.)*+"?+|[\[{,:]', re.DOTALL)
 _FEW = 1_000_000
 _parse = partial(json.loads, parse_int=str, parse_float=str, parse_constant=str)
 
