@@ -18,7 +18,7 @@ from suffice.errors import SourceMissing, Unreadable
 from suffice.eval.grounding import NOT_SUPPORTED, SUPPORTED
 from suffice.eval.rows import OBJECT, PASSAGES, TEXT, TRUTH, Kind, one_of, or_null, read_rows
 
-_SEPARATOR = re.compile(r"\n\s*\|\|\s*\n")
+_SEPARATOR = re.compile(r"\n[ \t]*+\|\|[ \t]*+\n")
 Row = Mapping[str, Any]
 T = TypeVar("T")
 GROUPS = Kind(

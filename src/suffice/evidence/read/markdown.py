@@ -22,26 +22,26 @@ _MARKUP = re.compile(
     r"</?[A-Za-z!]|\{[%:/*<]|\{\{[<%]|&[A-Za-z#]|^:{3,}|^(?:import|export)\s", re.MULTILINE
 )
 _FENCE = re.compile(r"[ \t>]*(`{3,}|~{3,})(.*)")
-_CODE_SPAN = re.compile(r"(?<!`)(`{1,3})(?!`)[^`\n]{1,500}\1(?!`)")
+_CODE_SPAN = re.compile(r"(?<!`)(`{1,3}+)[^`\n]++\1(?!`)")
 # Code stands aside while tags are read, so that none is found in it.
 _ASIDE, _END = "\ue000", "\ue001"
 _KEPT = re.compile(f"{_ASIDE}(\\d+){_END}")
 _HIDDEN = re.compile(
-    r"""\{/\*(?:(?!\*/\}).){0,5000}\*/\}                   # a comment of MDX
-      | \{%[^\n%]{0,500}%\} | \{\{[<%][^\n}]{0,500}[>%]\}\}   # tags of Liquid and Hugo
-      | ^\{:[^\n}]{0,200}\}[ \t]*$                        # attributes of kramdown
-      | ^import[ ][^\n;]{0,300}['"];?[ \t]*$ | ^export[ ](?:const|default|function)[^\n]*$
-      | ^[ \t]*:{3,}[ \t]*(?:\{?[\w-]+\}?(?:\[([^\]\n]{0,200})\])?)?[ \t]*
-                                                          # a directive: its title stays
-      | =[ ]?\{(?:[^{}]|\{[^{}]{0,300}\}){0,300}\}          # an attribute that is an expression
+    r"""\{%[^\n%]*+%\} | \{\{[<%][^\n{}]*+\}\}             # tags of Liquid and Hugo
+      | ^\{:[^\n}]*+\}[ \t]*+$                        # attributes of kramdown
+      | ^import[ ][^\n;'"]*+(?:'[^'\n]*+'|"[^"\n]*+");?+[ \t]*+$
+      | ^export[ ](?:const|default|function)[^\n]*+$
+      | ^[ \t]*+:{3,}+[ \t]*+(?:\{?+[\w-]++\}?+(?:\[([^\]\n]*+)\])?+)?+[ \t]*+
+                                                        # a directive: its title stays
+      | =[ ]?+\{[^{}]*+(?:\{[^{}]*+\}[^{}]*+)*+\}          # an attribute that is an expression
     """,
-    re.VERBOSE | re.MULTILINE | re.DOTALL,
+    re.VERBOSE | re.MULTILINE,
 )
 _BLANK = re.compile(r"\n[ \t]*\n")
-_MANY_BREAKS = re.compile(r"\n(?:[ \t]*\n){2,}")
+_MANY_BREAKS = re.compile(r"\n(?:[ \t]*+\n){2,}+")
 _HEADING = re.compile(r"(#{1,6})[ \t]+\S")
 _CLOSING = re.compile(r"</([A-Za-z][\w.:-]*)")
-_WORDS = re.compile(r"[^\W\d_]{2,}\S*[ ]+(?:\S+[ ]+)*?\S*[^\W\d_]{2,}")
+_WORD = re.compile(r"[^\W\d_]{2,}+")
 
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _DROPPED = frozenset("script style template noscript svg nav iframe".split())
@@ -82,7 +82,7 @@ def shown(source: str) -> str:
     in HTML become Markdown, and code stays as it is."""
     code: list[str] = []
     text = _without_code(source.translate({ord(_ASIDE): None, ord(_END): None}), code)
-    text = _HIDDEN.sub(lambda found: found[1] or "", parsable(text))
+    text = _HIDDEN.sub(lambda found: found[1] or "", parsable(_without_comments(text)))
     reader = _Shown(frozenset(_CLOSING.findall(text)))
     reader.feed(text)
     reader.finish()
@@ -116,6 +116,15 @@ def _without_code(text: str, code: list[str]) -> str:
     prose += block  # a block that nothing closes is text
     done.append(_CODE_SPAN.sub(lambda span: aside(span[0]), "".join(prose)))
     return "".join(done)
+
+
+def _without_comments(text: str) -> str:
+    """The text without comments of MDX: {/* … */}."""
+    parts, last = [], 0
+    while (start := text.find("{/*", last)) >= 0 and (end := text.find("*/}", start)) >= 0:
+        parts.append(text[last:start])
+        last = end + 3
+    return "".join([*parts, text[last:]])
 
 
 class _Shown(HTMLParser):
@@ -241,7 +250,7 @@ class _Shown(HTMLParser):
         words = [
             " ".join(value.split())
             for key, value in attrs
-            if value and key not in _NOT_WORDS and _WORDS.search(value[:500])
+            if value and key not in _NOT_WORDS and " " in value and len(_WORD.findall(value)) > 1
         ]
         begins = not "".join(self.parts[-2:]).rpartition("\n")[2].strip()
         if alone or not words or not begins or self._block is not None or self._cells is not None:
