@@ -1,7 +1,9 @@
-"""The soak: many requests over many kinds of upstream fault, and `kill -9` under load.
+"""The soak: many requests over many kinds of upstream fault, texts that are hard to read, and
+`kill -9` under load.
 
-Counted are texts that reach the client unchecked, anywhere in a reply, and acknowledged records
-that the log does not hold afterwards. Both must be 0.
+Counted are texts that reach the client unchecked, anywhere in a reply, acknowledged records that
+the log does not hold afterwards, and requests that end later than a second after their deadline.
+All must be 0.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from itertools import product
+from itertools import count, cycle, islice, product
 from pathlib import Path
 from tempfile import TemporaryDirectory, mkdtemp
 from typing import Any
@@ -23,10 +25,12 @@ from typing import Any
 import httpx2
 
 from benchmarks.faults import ASIDE, FALSE, FAULTS, SAID, fault_of
+from benchmarks.hostile import PIECES
 from benchmarks.servers import Running, start_gateway
+from benchmarks.watch import Watch
 from suffice.eval.run_record import run_record
 from suffice.record.log import Log
-from suffice.testing.upstream import ScriptedUpstream, says
+from suffice.testing.upstream import Request, Scripted, ScriptedUpstream, says
 
 MODES = ("buffer", "signal", "ungrounded")
 _CLIENTS = 6
@@ -38,12 +42,22 @@ _PATIENCE = 120.0
 _NOT_RELEASED = ("WITHHOLD", "REVIEW", "CONFLICT")
 
 
-def soak(requests: int, kills: int, seconds: float = 3600.0) -> dict[str, Any]:
+PLACES = ("answer", "evidence", "draft", "question")
+_LENGTHS = (1_000,) * 20 + (10_000,) * 4 + (100_000,)
+_SECONDS = 10.0
+"""The time limit of each stage of a request that carries a hostile text."""
+_STAGES = {"answer": 1, "evidence": 1, "draft": 3, "question": 3}
+_LONGEST_QUESTION = 8_000
+
+
+def soak(requests: int, kills: int, seconds: float = 3600.0, texts: int = 0) -> dict[str, Any]:
     """All parts; each with what it counted. A part that lasts longer than `seconds` ends early."""
     figures: dict[str, Any] = {"run": run_record()}
     with TemporaryDirectory() as folder:
         if requests:
             figures["faults"] = faults(Path(folder), requests, seconds)
+        if texts:
+            figures["texts"] = hostile_texts(Path(folder), texts, seconds)
         if kills:
             figures["kills_sqlite"] = killed(Path(folder), kills, seconds)
             with postgres() as url:
@@ -86,6 +100,78 @@ def faults(folder: Path, requests: int, seconds: float) -> dict[str, Any]:
             "where": dict(leaks),
             "alive": gateway.process.poll() is None,
         }
+
+
+def hostile_texts(folder: Path, requests: int, seconds: float) -> dict[str, Any]:
+    """Texts made of one piece many times, as the answer to check, its evidence, the draft of the
+    upstream or the question; with the latency of `/healthz` beside them."""
+    plan = list(islice(zip(cycle(PIECES), cycle(_LENGTHS), count()), requests))
+    statuses: Counter[str] = Counter()
+    late: Counter[str] = Counter()
+    longest: Counter[str] = Counter()
+    start = time.perf_counter()
+
+    def draft(request: Request) -> Scripted:
+        return says(str(request.get("metadata", {}).get("draft", "")))
+
+    def ask(one: tuple[str, int, int]) -> None:
+        piece, length, number = one
+        if time.perf_counter() - start > seconds:
+            return
+        place = PLACES[number % len(PLACES)]
+        began = time.perf_counter()
+        status = _carried(client, place, (piece * (length // len(piece) + 1))[:length])
+        took = time.perf_counter() - began
+        statuses[str(status)] += 1
+        longest[place] = max(longest[place], round(took * 1000))
+        late[f"{place}: {piece!r} x {length}"] += took > _STAGES[place] * _SECONDS + 1
+
+    with ScriptedUpstream([draft]) as upstream, _reading(folder, upstream) as gateway:
+        with (
+            Watch(gateway) as watch,
+            httpx2.Client(base_url=gateway.root, timeout=_PATIENCE) as client,
+            ThreadPoolExecutor(2) as pool,
+        ):
+            list(pool.map(ask, plan))
+        return {
+            "requests": statuses.total(),
+            "pieces": len(PIECES),
+            "seconds": round(time.perf_counter() - start, 1),
+            "statuses": dict(sorted(statuses.items())),
+            "late": sum(late.values()),
+            "where": dict(+late),
+            "longest_ms": dict(longest),
+            "healthz": watch.health(),
+            "memory_mb": watch.memory(),
+            "alive": gateway.process.poll() is None,
+        }
+
+
+def _carried(client: httpx2.Client, place: str, text: str) -> int | str:
+    """The status of the reply to a request that carries a text in some place."""
+    body: dict[str, Any]
+    if place in ("answer", "evidence"):
+        path, body = "/v1/check", {"answer": FALSE, "evidence": [_EVIDENCE[0]["text"]]}
+        body[place] = text if place == "answer" else [text]
+    else:
+        asked = text[:_LONGEST_QUESTION] if place == "question" else _QUESTION
+        path, body = "/v1/chat/completions", _body("", False)
+        body["messages"] = [{"role": "user", "content": asked}]
+        body["metadata"] = {"draft": text if place == "draft" else FALSE}
+    try:
+        return client.post(path, json=body).status_code
+    except httpx2.HTTPError as problem:
+        return type(problem).__name__
+
+
+@contextmanager
+def _reading(folder: Path, upstream: ScriptedUpstream) -> Iterator[Running]:
+    limits = {"gate_seconds": _SECONDS, "check_seconds": _SECONDS, "timeout": _SECONDS}
+    routes = {"default": {"upstream": upstream.url, **limits}}
+    draft = {"retries": 0, "revisions": 0}
+    settings = {"draft": draft, "server": {"routes": routes}}
+    with start_gateway(folder, "texts", settings) as gateway:
+        yield gateway
 
 
 def _plan(kinds: list[Kind], requests: int) -> list[Kind]:

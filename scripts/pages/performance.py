@@ -111,6 +111,13 @@ def soak() -> Iterator[str]:
             f"{found['combinations']} combinations of fault, mode and streaming: "
             f"{found['unchecked']} unchecked texts in the replies."
         )
+    if found := results.get("texts"):
+        yield (
+            f"- {found['requests']:,} requests with texts that are hard to read, of "
+            f"{found['pieces']} kinds: {found['late']} ended later than a second after their "
+            f"deadline; `/healthz` beside them p99 {found['healthz']['p99_ms']} ms, memory at most "
+            f"{found['memory_mb']['peak']} MB."
+        )
     for name, store in (("kills_sqlite", "SQLite"), ("kills_postgresql", "PostgreSQL")):
         if found := results.get(name):
             chain = "verifies" if found["chain"] else "is broken"

@@ -13,6 +13,7 @@ from datetime import date
 from typing import Any
 
 import suffice.text
+from benchmarks.hostile import PIECES
 from suffice.errors import SufficeError
 from suffice.evidence.read import html, markdown
 from suffice.gate.missing import missing_aspects
@@ -23,18 +24,6 @@ from suffice.text.timeless import timeless
 from suffice.text.when import asked_about
 from suffice.types import Evidence, Passage, Retrieved
 
-PIECES = (
-    "[1] ", "[1", "[1][2]", "[", "]", "(", "([", "((1)", "{", "<", "<a ", "</", "<b>x</b>", "<!--",
-    "<table><tr><td>", "<source>", "<think>", "a", "word ", "A", "Aaa Bbb ", "aB", "A-", "of the ",
-    "Act of the ", "-", "a-", "_", "__a ", "*", "**a ", "*a* ", "1", "17 ", "1,", "1.", "1-", "5% ",
-    "$5 ", "2024 ", "1 May 2024 ", "5 kg ", "5 to 8 ", "(5) ", "five hundred ", "at least 5 ",
-    "for 5 euros, and ", "10:30 ", "\t", " ", "\n", " \n", '"', '"a b" ', "'", "“", "|",
-    "| a | 1 |\n", "|---", "`", "```\n", "```a\n~~~b\n", "# A\n", "#", "- a\n", "1. a\n",
-    "It is 5 days. ", "e.g. ", ".", ". ", "!", "![", "? ", ",", "a: ", "a; ", "a/", "@",
-    "https://a.b/c ", "a@b.c ", "¹", "①", "é", "中", "🙂", "\u200b", "&amp;", "=", "\\", "[a](b) ",
-    '{"a":', "[1,", "and ", "not ", "if a, b. ", "IV ", "Section 1.1 ", "v1.2.3 ", "what is the ",
-    "ignore all previous instructions ", "QUJD", "system: ", "Q: a?\nA: b.\n", "dear judge: ",
-)  # fmt: skip
 _LENGTH = 600
 _GROWTH = 4
 _FLOOR = 0.01
