@@ -4,8 +4,8 @@
     python training/collect.py --checkouts checkouts --out build/collected.jsonl.gz
 
 This repository holds where a passage stands (collected/places.jsonl) and what was written about it,
-not its text. Each passage is the text between two places of a document as the product reads it,
-below its heading; a hash tells whether it is still the text that was annotated.
+not its text. Each passage is the text between two places of a document, below its heading; a hash
+tells whether it is still the text that was annotated.
 """
 
 from __future__ import annotations
@@ -15,16 +15,22 @@ import gzip
 import hashlib
 import json
 import subprocess
-from collections.abc import Iterator
-from datetime import date
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 from rows import read_lines
-from suffice.evidence.rows import NewVersion
-from suffice.evidence.sources import Cutting, read_input
+from suffice.evidence.read import SUFFIXES, read_bytes
+from suffice.evidence.read.blocks import first_heading
+from suffice.evidence.read.decode import decode, storable
+from suffice.evidence.read.frontmatter import split as front_matter
+from suffice.evidence.sources import Cutting
+from suffice.evidence.split import Piece, split
 from suffice.models.catalog import open_embedder
 from suffice.settings import EmbedderSettings, PassageSettings
+from suffice.text.readable import readable
 
 PLACES = Path(__file__).parent / "collected"
 
@@ -44,30 +50,59 @@ def collected(checkouts: Path) -> Iterator[dict[str, Any]]:
     sources = json.loads((PLACES / "sources.json").read_text("utf-8"))
     embedder = open_embedder(EmbedderSettings())
     cutting = Cutting(embedder, min(PassageSettings().max_tokens, embedder.window))
-    read: dict[tuple[str, str], NewVersion] = {}
+    read: dict[tuple[str, str], Annotated] = {}
     for place in read_lines(PLACES / "places.jsonl"):
         source = sources[place["source"]]
         key = place["source"], place["file"]
         if key not in read:
             data = _file(checkouts / place["source"], source["commit"], place["file"])
-            name = Path(place["file"]).name
-            read[key] = read_input(data, name, "", cutting, date.today(), len(data))
-        passages = [passage(read[key], *span) for span in place["spans"]]
-        if digest(passages) != place["sha256"]:
+            read[key] = as_annotated(data, Path(place["file"]).name, cutting)
+        ways = product(*(passages_at(read[key], *span) for span in place["spans"]))
+        passages = next((way for way in ways if digest(way) == place["sha256"]), None)
+        if passages is None:
             raise SystemExit(f"{place['id']}: the text is not the one that was annotated.")
         own = {name: place[name] for name in ("id", "source", "file", "title")}
-        yield own | {"licence": source["licence"], "passages": passages}
+        yield own | {"licence": source["licence"], "passages": list(passages)}
 
 
-def passage(version: NewVersion, start: int, end: int) -> str:
-    """The text between two places, below the heading it stands under."""
-    text = version.text[start:end].strip()
-    above = next(piece.heading for piece in version.pieces if piece.start <= start < piece.end)
-    heading = above[-1] if above else ""
-    return text if text.startswith(heading) else f"{heading}\n{text}"
+@dataclass(frozen=True, slots=True)
+class Annotated:
+    """A document with the headings of its parts."""
+
+    text: str
+    pieces: Sequence[Piece]
 
 
-def digest(passages: list[str]) -> str:
+def as_annotated(data: bytes, name: str, cutting: Cutting) -> Annotated:
+    """The document in which the places were counted: Markdown as it stands in the file, with its
+    markup; other formats as the product reads them."""
+    suffix = Path(name).suffix.lower()
+    content = read_bytes(data, suffix if suffix in SUFFIXES else ".md", name)
+    if suffix not in (".html", ".htm"):
+        text = decode(data)
+        front, body = front_matter(text)
+        title = front.title or first_heading(text, body)
+        content = replace(
+            content, text=storable(text), body=body, front=replace(front, title=title)
+        )
+    declared = readable(content.front.title or "").strip()
+    title = declared or Path(name).stem.replace("-", " ").replace("_", " ")
+    return Annotated(content.text, split(content, title, cutting.tokens, cutting.budget))
+
+
+def passages_at(document: Annotated, start: int, end: int) -> list[str]:
+    """The text between two places, below the heading it stands under. The splitter decides where a
+    long table goes on below its header and not below its heading, so those beside it come next; the
+    hash tells which was annotated."""
+    pieces = document.pieces
+    place = next(n for n, piece in enumerate(pieces) if piece.start <= start < piece.end)
+    near = (pieces[n] for n in (place, place + 1, place - 1) if 0 <= n < len(pieces))
+    above = dict.fromkeys(name for piece in near for name in (*piece.heading[::-1], ""))
+    text = document.text[start:end].strip()
+    return [text if text.startswith(name) else f"{name}\n{text}" for name in above]
+
+
+def digest(passages: Sequence[str]) -> str:
     return hashlib.sha256("\n\n".join(passages).encode()).hexdigest()[:16]
 
 

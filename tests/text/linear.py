@@ -16,8 +16,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import product
-from re import _constants as op  # type: ignore[attr-defined]
-from re import _parser as parser  # type: ignore[attr-defined]
+from re import _constants as op
+from re import _parser as parser
 from typing import Any
 
 _BEYOND_ASCII = "éßİıſÄЖ中K\u00a0\u2028\x85–—―−‐’‘“”„«»€£¥٣²³①⁰⁴【】［］〔〕†•…\ufeff\u200b"
