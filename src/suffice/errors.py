@@ -11,7 +11,8 @@ SufficeError
 │   ├── SourceMissing      a file or folder does not exist or has no readable content
 │   ├── Unreadable         a file cannot be read
 │   ├── CollectionMissing  the store has no collection with this name
-│   └── DocumentMissing    the store has no document with this name
+│   ├── DocumentMissing    the store has no document with this name
+│   └── LabelNotHeld       a document declares an access label that its uploader lacks
 ├── StoreError
 │   ├── StoreMissing       the store does not exist
 │   ├── StoreBusy          another process holds the write lock

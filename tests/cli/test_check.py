@@ -61,7 +61,7 @@ def test_json_has_the_promised_shape(files: tuple[Path, Path]) -> None:
     ]  # fmt: skip
     for claim in value["claims"]:
         start, end = claim["span"]
-        assert ANSWER[start:end] == claim["text"] == value["answer"][start:end]
+        assert claim["text"] == value["answer"][start:end]
         assert {finding["check"] for finding in claim["findings"]} >= {"literals", "entailment"}
     changed = next(f for f in value["claims"][0]["findings"] if f["check"] == "literals")
     assert (changed["code"], changed["kind"], changed["passage"]) == ("changed", "faithfulness", 1)
@@ -148,7 +148,7 @@ def test_the_page_stands_alone_and_links_claims_to_evidence(
     assert {link.removeprefix("#") for link in links} <= set(ids)
     assert {"#e1", "#e2"} <= links
     # All words are there, and as they were written.
-    assert "<script>alert()</script>" in page.text
+    assert "Latin is alert() odd" in page.text
     assert "It is paid <b>in full</b> & early." in page.text
     assert '<mark class="contradicted"><a href="#a1" title="claim 1">18 weeks</a></mark>' in text
     assert "prefers-color-scheme:dark" in text

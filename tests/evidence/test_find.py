@@ -68,7 +68,7 @@ def test_a_caller_who_set_a_time_is_not_overruled(library: Library) -> None:
 
 
 def test_the_second_search_keeps_the_relevance_to_the_question(library: Library) -> None:
-    search = library.search(top=60)
+    search = library.search(top=1_000)  # all passages
     raw = {item.passage.id: item.relevance for item in search(QUESTION)}
     first = library.search(top=3)(QUESTION)
     more = find_again(library.search(top=3), first, ["receipts", "hotel"], None)

@@ -64,6 +64,7 @@ DRAFT = Draft(
     0.8,
     ("who pays",),
     3,
+    2,
 )
 FINDING = Finding(
     CLAIM, "literals", Support.CONTRADICTED, 0.1, LEAVE.id, (15, 30), "it differs", Code.CHANGED,

@@ -88,7 +88,7 @@ def test_a_reviewer_or_a_route_that_allows_it_sees_an_excerpt(
     modes: RunningGateway, upstream: ScriptedUpstream, library: Library
 ) -> None:
     keys = Principals(library.store.database)
-    reviewer = keys.create("withheld-reader", ["reviewer"]).secret
+    reviewer = keys.create("withheld-reader", ["caller", "reviewer"]).secret
     caller = keys.create("plain-caller").secret
     plays(upstream, says(LONG))
     assert SECRET not in asked(modes, key=caller).model_dump_json()

@@ -28,7 +28,7 @@ def keys(library: Library) -> dict[str, str]:
     principals = Principals(library.store.database)
     rights: dict[str, dict[str, Any]] = {
         "poller": {"labels": ["staff"]},
-        "other": {"labels": ["staff"]},
+        "other poller": {"labels": ["staff"]},
         "judge": {"roles": ["reviewer"], "labels": ["staff"]},
         "blind": {"roles": ["reviewer"]},
         "narrow": {"collections": ["sales"]},
@@ -89,11 +89,11 @@ def test_only_the_caller_and_reviewers_with_the_right_labels_learn_of_it(
     id = review.log.write(some.labelled(some.HELD, "staff"), filing=Filing("poller"))
     review.decide(id, Act.RELEASE, reason="x", by="Ada")
     status = {name: poll(keyed, key, id).status_code for name, key in keys.items()}
-    assert status == {"poller": 200, "judge": 200, "other": 404, "blind": 404, "narrow": 404}
+    assert status == {"poller": 200, "judge": 200, "other poller": 404, "blind": 404, "narrow": 404}
     assert poll(keyed, keys["judge"], id).json()["answer"] == some.TEXT
-    missing = poll(keyed, keys["other"], "01nothing")
+    missing = poll(keyed, keys["other poller"], "01nothing")
     assert missing.status_code == 404
-    hidden = poll(keyed, keys["other"], id).json()["error"]
+    hidden = poll(keyed, keys["other poller"], id).json()["error"]
     assert hidden["message"].replace(id, "01nothing") == missing.json()["error"]["message"]
     # The caller of the record lost its label since.
     lost = review.log.write(some.labelled(some.HELD, "staff"), filing=Filing("narrow"))

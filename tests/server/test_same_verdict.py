@@ -114,12 +114,11 @@ def route(script: Script) -> Route:
     return Route("r", settings, OWN, parts, base, upstream, None, _checks=known)
 
 
-def request(n: int, structured: bool) -> ChatRequest:
+def request(n: int) -> ChatRequest:
     body = {
         "messages": [{"role": "user", "content": "How many days may I work remotely?"}],
         "suffice": {"evidence": PASSAGES},
         "n": n,
-        **({"response_format": {"type": "json_object"}} if structured else {}),
     }
     return read_asked(body, RouteSettings(evidence="request"), LimitSettings())
 
@@ -262,16 +261,14 @@ def _closed() -> Any:
 @given(
     choices=st.lists(SAID, min_size=1, max_size=3),
     order=st.lists(st.integers(0, 2), max_size=80),
-    structured=st.sampled_from([False, False, False, True]),
 )
-@example([Said(f"<think>{THOUGHT}", frozenset(range(40)))], [], False)
-@example([Said("<thin", frozenset({1, 2, 3}))], [], False)
-@example([Said("It may be 9 days. [1]", frozenset({3}), "refusal")], [], False)
-@example([Said("It may be 9 days. [1]", frozenset({3}), "parts")], [], False)
-@example([Said(f'<think>{THOUGHT}</think>{{"a": 1}}', frozenset({3}))], [], True)
-def test_any_chunking_of_any_draft(choices: list[Said], order: list[int], structured: bool) -> None:
+@example([Said(f"<think>{THOUGHT}", frozenset(range(40)))], [])
+@example([Said("<thin", frozenset({1, 2, 3}))], [])
+@example([Said("It may be 9 days. [1]", frozenset({3}), "refusal")], [])
+@example([Said("It may be 9 days. [1]", frozenset({3}), "parts")], [])
+def test_any_chunking_of_any_draft(choices: list[Said], order: list[int]) -> None:
     script = scripted(choices, order)
-    asked = request(len(choices), structured)
+    asked = request(len(choices))
 
     async def both() -> tuple[Any, Any]:
         return await held_back(script, asked, WORK), await signalled(script, asked, WORK)
@@ -279,11 +276,11 @@ def test_any_chunking_of_any_draft(choices: list[Said], order: list[int], struct
     whole, (ended, parts) = asyncio.run(both())
     assert ended == whole
     for index in range(len(choices)) if ended is not None else ():
-        told_as_it_came(index, ended[index], parts, structured=structured)
+        told_as_it_came(index, ended[index], parts)
 
 
 def told_as_it_came(
-    index: int, verdict: Mapping[str, Any], parts: Sequence[Mapping[str, Any]], *, structured: bool
+    index: int, verdict: Mapping[str, Any], parts: Sequence[Mapping[str, Any]]
 ) -> None:
     """The streamed text is the judged text, without reasoning, and every span matches its claim."""
     own = [one for one in parts if one["choices"][0]["index"] == index]
@@ -297,9 +294,8 @@ def told_as_it_came(
             assert told[start:end] == claim["text"]
     assert THOUGHT not in told
     assert told == told.lstrip()
-    if not structured:
-        told, _, words = told.rpartition("\n\n")
-        assert words.startswith((VERIFIED, NOT_VERIFIED))
-        for one in verdict["claims"]:
-            start, end = one["span"]
-            assert told[start:end] == one["text"]
+    told, _, words = told.rpartition("\n\n")
+    assert words.startswith((VERIFIED, NOT_VERIFIED))
+    for one in verdict["claims"]:
+        start, end = one["span"]
+        assert told[start:end] == one["text"]

@@ -120,7 +120,9 @@ class Flow:
         going = []
         for choice in choices if isinstance(choices, list) else ():
             streamed_choice = self._streamed_choice(choice)
-            if streamed_choice is not None and (kept := streamed_choice.hear(choice)):
+            if streamed_choice is None:
+                continue
+            if kept := await offload(streamed_choice.size(choice), streamed_choice.hear, choice):
                 going.append(kept)
         if self.untouched:
             self.say(self.stream_format.passed(raw))

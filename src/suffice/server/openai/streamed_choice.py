@@ -57,6 +57,12 @@ class StreamedChoice:
     _thinking: bool = False
     _begun: bool = False
 
+    def size(self, choice: Mapping[str, Any]) -> int:
+        """The length of the text that `hear` renders."""
+        delta = choice.get("delta") or choice.get("message")
+        text = content_in(delta) if isinstance(delta, dict) else ""
+        return min(len(text), self.most)
+
     def hear(self, choice: Mapping[str, Any]) -> dict[str, Any]:
         """The part of an upstream's chunk to forward. The finish reason and fields other than text
         and tool calls wait for the verdict."""
