@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import ssl
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import hypothesis
 import pytest
 
+from suffice.evidence import library as libraries
 from suffice.evidence.library import Library
+from suffice.evidence.read.process import Reader
 from suffice.models import session
 from suffice.settings import Settings
 from suffice.sql import sqlite
@@ -34,6 +37,8 @@ def pytest_configure(config: pytest.Config) -> None:
     # Only e-mail tests speak TLS, and each client would read the certificates of the system anew.
     for load in ("load_default_certs", "load_verify_locations"):
         setattr(ssl.SSLContext, load, lambda self, *args, **options: None)
+    # One process reads the documents of all libraries with the same limits.
+    vars(libraries)["Reader"] = cache(Reader)
     # A machine does not lose its power in a test: nothing waits for the disk.
     sqlite.WRITER = tuple(pragma.replace("FULL", "OFF") for pragma in SHIPPED)
     if config.getoption("markexpr") == "not timing":

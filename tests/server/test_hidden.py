@@ -73,7 +73,7 @@ def test_no_endpoint_releases_what_is_hidden(
     modes: RunningGateway, upstream: ScriptedUpstream, route: str, stream: bool
 ) -> None:
     for name in CONSTRUCTS:
-        plays(upstream, dribbles(drafted(name), 3) if stream else says(drafted(name)))
+        plays(upstream, dribbles(drafted(name), 11) if stream else says(drafted(name)))
         for reply in replies(modes, route, stream):
             told = reply.text.encode().decode("unicode_escape") + reply.text
             assert reply.status_code == 200, told
