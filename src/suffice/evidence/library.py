@@ -16,7 +16,7 @@ from suffice.evidence.read.process import Reader
 from suffice.evidence.search import Search, open_index
 from suffice.evidence.sources import read_input, read_text, read_upload
 from suffice.evidence.store import MayUse, Store, anything
-from suffice.models.catalog import open_embedder
+from suffice.models.catalog import open_embedder, open_reader
 from suffice.models.embedder import Embedder
 from suffice.settings import Settings
 
@@ -150,7 +150,8 @@ class Library:
             model = self.embedder
             catch_up(self.store, model.id, model.dimension, self.settings.store_wait_seconds)
         index = open_index(self.store, self.settings, self.embedder.id)
-        return Search(self.store, index, self.embedder, settings, allowed, own=own)
+        reader = open_reader(self.settings.verifier) if settings.rerank else None
+        return Search(self.store, index, self.embedder, settings, allowed, own=own, reader=reader)
 
     def index_version(self) -> str:
         """Changes whenever the search index does. The index may lag behind the store."""

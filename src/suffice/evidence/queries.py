@@ -114,6 +114,18 @@ def text_of(collection: str, document: str, key: str, access: str | None) -> Que
     )
 
 
+def within(document: str, key: str, start: int, end: int) -> Query:
+    """The passages of a version that stand in a part of its text, in order."""
+    named = d.c.name == document, v.c.key == key
+    return PASSAGE.where(*named, p.c.start >= start, p.c.end <= end).order_by(p.c.id)
+
+
+def source(number: int, start: int, end: int) -> Query:
+    """A part of the text of the version that a passage is of."""
+    part = func.substr(v.c.text, start + 1, end - start)
+    return select(part).join_from(v, p, p.c.version_id == v.c.id).where(p.c.id == number)
+
+
 def label_sets(collection: str | None) -> Query:
     """The different label sets of documents, with their collections."""
     found = select(d.c.collection, d.c.access).distinct().order_by(d.c.collection, d.c.access)

@@ -1,10 +1,12 @@
-"""Finds evidence: embeds the question, queries the index, combines the scores, reads the store."""
+"""Finds evidence: embeds the question, queries the index, combines the scores, lets the verifier read
+the first passages, and joins neighbours."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
+from statistics import median
 
 from suffice.errors import ModelMismatch, ModelUnreachable
 from suffice.evidence.deduplicate import distinct
@@ -12,9 +14,12 @@ from suffice.evidence.documents import StoredDocuments
 from suffice.evidence.edge import EdgeIndex
 from suffice.evidence.index import Filter, Hit, Index
 from suffice.evidence.memory import MemoryIndex
+from suffice.evidence.neighbours import joined
 from suffice.evidence.qdrant import QdrantIndex
 from suffice.evidence.rows import Vectors
+from suffice.evidence.split import placed
 from suffice.evidence.store import Store
+from suffice.models.cross_encoder import CrossEncoder
 from suffice.models.embedder import Embedder
 from suffice.settings import CollectionSettings, SearchSettings, Settings
 from suffice.text.times import TimeAsked, When
@@ -25,6 +30,11 @@ KEYWORDS_ONLY = "Searched by keywords only"
 _HALF_KEYWORDS = 10.0
 # If copies fill the results, the search reads at most this many times the wanted passages.
 _MOST_COPIES = 8
+# What one log-odd of the verifier adds to the score, and where its log-odds end: a passage scored
+# worse than the best by more than `_HOPELESS` hardly becomes the first, so it is not read.
+_ANSWERS = 0.03
+_SURE = 6.0
+_HOPELESS = 0.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +52,8 @@ class Search:
     also: tuple[Filter, ...] = ()
     own: CollectionSettings | None = None
     """All settings of the collection, for a pipeline without its own."""
+    reader: CrossEncoder | None = None
+    """Reads the first passages to order them; `None`: the scores of the index decide."""
 
     def __call__(self, question: str) -> Evidence:
         (vector,), notes = self._vectors([question])
@@ -53,14 +65,15 @@ class Search:
             near = near or (self._any_near(hits) and not (place and allowed.history))
             items += [
                 item
-                for item in self.read(hits, allowed)
+                for item in self.read(question, hits, allowed, place == 0)
                 if not any(earlier.allows(item.passage) for earlier in filters[:place])
             ]
         if not near:
             notes.append(
                 "No passage is similar in meaning to the question; searched by keywords only."
             )
-        return Evidence(question, tuple(items), tuple(notes))
+        read_by = self.reader.id if self.reader else ""
+        return Evidence(question, tuple(items), tuple(notes), read_by=read_by)
 
     @property
     def chosen(self) -> When | None:
@@ -86,7 +99,7 @@ class Search:
             hits = self._ranked(self.index.search(other, query, allowed, depth))
             numbers |= dict.fromkeys(hit.number for hit in hits[: self.settings.top_k])
         found = self.index.score(vector, question, allowed, list(numbers))
-        return Evidence(question, self.read(found, allowed, len(found)), tuple(notes))
+        return Evidence(question, tuple(self._distinct(found, allowed, len(found))), tuple(notes))
 
     def _vectors(self, texts: Sequence[str]) -> tuple[list[Vectors | None], list[str]]:
         try:
@@ -119,25 +132,57 @@ class Search:
         return any((hit.similarity or 0.0) >= self.settings.min_dense_similarity for hit in hits)
 
     def read(
-        self, hits: Sequence[Hit], allowed: Filter, most: int | None = None
+        self, question: str, hits: Sequence[Hit], allowed: Filter, by_verifier: bool = True
     ) -> tuple[Retrieved, ...]:
-        """The best hits as passages, near copies of better ones left out. The store has the final
-        say on what the filter allows."""
+        """The best hits as passages with their neighbours."""
+        most = self.settings.top_k
+        depth = self.settings.rerank if by_verifier and self.reader else 0
+        items = self._ordered(question, self._distinct(hits, allowed, max(most, depth)), depth)
+        return tuple(joined(items, self.store, allowed, self.settings.reading))[:most]
+
+    def _distinct(self, hits: Sequence[Hit], allowed: Filter, most: int) -> list[Retrieved]:
+        """The best hits as stored, near copies of better ones left out. The store has the final say
+        on what the filter allows."""
         diversity = self.own.gate.diversity if self.own else None
-        ranked, most = self._ranked(hits), self.settings.top_k if most is None else most
+        ranked = self._ranked(hits)
         items: list[Retrieved] = []
         found = Evidence("")
-        for start in range(0, len(ranked), self.settings.top_k):
-            portion = ranked[start : start + self.settings.top_k]
+        for start in range(0, len(ranked), most):
+            portion = ranked[start : start + most]
             passages = self.store.passages([hit.number for hit in portion])
             for hit in portion:
                 passage = passages.get(hit.number)
                 if passage is not None and allowed.allows(passage):
-                    items.append(Retrieved(passage, hit.similarity, hit.keywords, self.fused(hit)))
+                    scores = hit.similarity, hit.keywords, self.fused(hit)
+                    items.append(Retrieved(passage, *scores, number=hit.number))
             found, _ = distinct(Evidence("", tuple(items)), diversity)
             if len(found) >= most or len(items) >= _MOST_COPIES * most:
                 break
-        return found.items[:most]
+        return list(found.items[:most])
+
+    def _ordered(self, question: str, items: list[Retrieved], depth: int) -> list[Retrieved]:
+        """The items, the first of them ordered by their scores together with what the verifier says
+        of each: whether it answers the question."""
+        if self.reader is None or not items:
+            return items
+        least = items[0].score - _HOPELESS
+        first = [item for item in items[:depth] if item.score >= least]
+        odds = self.reader.answers(question, [placed(item.passage) for item in first])
+        known = [value for value in odds if value is not None]
+        if not known:
+            return items
+        middle = median(known)
+        read = [
+            replace(item, answers=value, score=item.score + _worth(value, middle))
+            for item, value in zip(first, odds, strict=True)
+        ]
+        return [*sorted(read, key=lambda item: -item.score), *items[len(first) :]]
+
+
+def _worth(odds: float | None, middle: float) -> float:
+    """What the log-odds add to a score. A passage that cannot be read is neither helped nor
+    harmed."""
+    return _ANSWERS * max(-_SURE, min(_SURE, middle if odds is None else odds))
 
 
 def open_index(store: Store, settings: Settings, model: str) -> Index:

@@ -15,7 +15,7 @@ from suffice.evidence.read import SUFFIXES, Content, FrontMatter, load_file
 from suffice.evidence.read.frontmatter import merged
 from suffice.evidence.read.process import Reader
 from suffice.evidence.rows import UPLOADED, NewVersion
-from suffice.evidence.split import Tokens, context, short_name, split
+from suffice.evidence.split import Tokens, content_hash, context, short_name, split
 from suffice.evidence.versions import family
 from suffice.sql.storable import replace_unstorable
 from suffice.text.readable import readable
@@ -231,12 +231,8 @@ def _version(
         file_date=day,
         pieces=pieces,
         hashes=tuple(
-            (_hash(text), _hash(f"{context(title, piece.heading)}\n{text}"))
+            (content_hash(text), content_hash(f"{context(title, piece.heading)}\n{text}"))
             for text, piece in zip(texts, pieces, strict=True)
         ),
         unread=front.unread,
     )
-
-
-def _hash(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]

@@ -6,12 +6,13 @@ and together they omit only headings, white space, and rules without words.
 
 from __future__ import annotations
 
+import hashlib
 import math
 import re
 from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from suffice.evidence.read import Content
@@ -70,6 +71,40 @@ def placed(passage: Passage) -> str:
     return "\n".join([*above, passage.text])
 
 
+def spanning(passages: Sequence[Passage], start: int, text: str) -> Passage:
+    """Passages of one document version that follow each other as one, with the text from `start`."""
+    first, last = passages[0], passages[-1]
+    table = tuple(part for part in first.heading if part not in first.headings)
+    return replace(
+        first,
+        id=f"{version_name(first.id)}#{start}-{last.end}",
+        text=text,
+        heading=(*shared_headings(passages), *table),
+        start=start,
+        end=last.end,
+        content_hash=content_hash(text),
+    )
+
+
+def version_name(id: str) -> str:
+    """The part of a passage's id that names the document and its version."""
+    return id.rpartition("#")[0]
+
+
+def shared_headings(passages: Sequence[Passage]) -> tuple[str, ...]:
+    """The headings that all passages stand below."""
+    shared: list[str] = []
+    for names in zip(*(passage.headings for passage in passages), strict=False):
+        if len(set(names)) > 1:
+            break
+        shared.append(names[0])
+    return tuple(shared)
+
+
+def content_hash(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
 def short_name(name: str) -> str:
     """A title or heading, cut if it is longer than any name: each passage is embedded below it."""
     return name if len(name) <= _LONGEST_NAME else f"{name[:_LONGEST_NAME]}…"
@@ -104,6 +139,18 @@ def _sections(content: Content, title: str) -> Iterator[_Section]:
             path = [entry for entry in path if entry[0] < level] + [(level, _name(match[2]))]
             start = match.end()
     yield _Section(start, len(text), _path(path, title))
+
+
+def section_start(before: str, headings: Sequence[str]) -> int:
+    """Where the headings begin that stand at the end of a text, of those named; its length if there
+    are none."""
+    start = len(before)
+    for match in reversed(list(_HEADING.finditer(before))):
+        below = before[match.end() : start]
+        if below.strip() or _name(match[2]) not in headings:
+            break
+        start = match.start()
+    return start
 
 
 def _name(heading: str) -> str:

@@ -7,6 +7,7 @@ changed file gets a new version, and a deleted file is retired.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from datetime import date
@@ -20,12 +21,14 @@ from suffice.evidence import tables as t
 from suffice.evidence import writes as keep
 from suffice.evidence.queries import PASSAGE, Query
 from suffice.evidence.rows import UPLOADED, Known, NewVersion, StoredPassage, Vectors, VersionInfo
+from suffice.evidence.split import spanning
 from suffice.sql.database import Database
 from suffice.sql.storable import is_storable
 from suffice.sql.toolkit import Connection, RowMapping, func, select
 from suffice.types import Kind, Passage
 
 _KEYS_A_QUERY = 500
+_SPAN = re.compile(r"(?P<document>.*)@(?P<key>.*)#(?P<start>\d{1,12})-(?P<end>\d{1,12})", re.DOTALL)
 MayUse = Callable[[str, frozenset[str]], bool]
 """Whether documents of a collection with these access labels may be used."""
 
@@ -164,13 +167,38 @@ class Store:
         rows = self._keyed(queries.NUMBERED, numbers)
         return {row["id"]: read.passage(row) for row in rows}
 
+    def source(self, number: int, start: int, end: int) -> str:
+        """A part of the text of the document version that a passage, given by its number, is of."""
+        return str(self._value(queries.source(number, start, end)))
+
     def lookup(self, ids: Sequence[str], may_read: MayUse = anything) -> dict[str, Passage]:
         """Passages by public id, for citation checks, without unknown ids and those of documents of
         which `may_read` is false. Equal contents of one name have equal ids, whatever their
-        labels."""
-        rows = self._keyed(queries.NAMED, [id for id in ids if is_storable(id)])
-        found = (read.passage(row) for row in rows)
-        return {one.id: one for one in found if may_read(one.collection, one.access)}
+        labels. An id may name several passages that follow each other."""
+        ids = [id for id in ids if is_storable(id)]
+        found = self._readable(self._keyed(queries.NAMED, ids), may_read)
+        known = {passage.id: passage for passage in found.values()}
+        joined = ((id, self._joined(id, may_read)) for id in ids if id not in known)
+        return known | {id: passage for id, passage in joined if passage}
+
+    def _joined(self, id: str, may_read: MayUse) -> Passage | None:
+        """The passages that an id names together, as one."""
+        named = _SPAN.fullmatch(id)
+        if named is None:
+            return None
+        start, end = int(named["start"]), int(named["end"])
+        rows = self._rows(queries.within(named["document"], named["key"], start, end))
+        found = self._readable(rows, may_read)
+        number, first = next(iter(found.items()), (0, None))
+        if first is None:
+            return None
+        members = [one for one in found.values() if one.access == first.access]
+        joined = spanning(members, start, self.source(number, start, end))
+        return joined if joined.id == id else None
+
+    def _readable(self, rows: Iterable[RowMapping], may_read: MayUse) -> dict[int, Passage]:
+        found = {row["id"]: read.passage(row) for row in rows}
+        return {n: one for n, one in found.items() if may_read(one.collection, one.access)}
 
     def titled(
         self,

@@ -9,6 +9,8 @@ a hub name  a verifier from a model hub, downloaded once
 from __future__ import annotations
 
 import hashlib
+import os
+from functools import cache
 from importlib import resources
 from importlib.util import find_spec
 from pathlib import Path
@@ -86,6 +88,21 @@ def _without_llm(settings: VerifierSettings, tier: str = "") -> Verifier:
 
     english = settings.language == "english"
     return open_hub(settings.model, settings.threads, fast, english=english)
+
+
+def open_reader(settings: VerifierSettings) -> CrossEncoder:
+    """The built-in cross-encoder that orders what a search finds: the configured tier, or the fast
+    one beside a verifier from elsewhere."""
+    built_in = settings.strong or settings.model in (FAST, OTHER_BASE)
+    return _reader(settings if built_in else VerifierSettings(), os.getpid())
+
+
+@cache
+def _reader(settings: VerifierSettings, _process: int) -> CrossEncoder:
+    """Opened once: a search is opened for every question. A forked process opens its own."""
+    found = _without_llm(settings)
+    assert isinstance(found, CrossEncoder)
+    return found
 
 
 def _distribution(package: str, what: str, extra: str) -> Path:

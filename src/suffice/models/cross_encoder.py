@@ -73,6 +73,12 @@ class CrossEncoder:
     def sufficiency(self, pairs: Sequence[Pair]) -> list[SufficiencyScore]:
         return [self._enough(one) for one in self.sufficiency_margins(pairs)]
 
+    def answers(self, question: str, passages: Sequence[str]) -> list[float | None]:
+        """For each passage, in order, the log-odds that it alone answers the question; `None` if it
+        cannot be read."""
+        found = self.sufficiency_margins([Pair(question, (passage,)) for passage in passages])
+        return [None if isinstance(one, str) else one[0] for one in found]
+
     def sentences(self, text: str, sentences: Sequence[str]) -> list[float]:
         """For each sentence, in order, the probability that it answers the question or supports the
         claim; 0 if it cannot be read."""
@@ -114,15 +120,20 @@ class CrossEncoder:
     def sufficiency_margins(self, pairs: Sequence[Pair]) -> list[tuple[float, int] | str]:
         """The margin of "enough", averaged over all passages together and the best passage alone,
         and the index of the best passage."""
+        known = [_known(pair, self.id) for pair in pairs]
         plans = self._plans(pairs, lambda pair: pair.text, _sufficiency)
         asked = [
-            (n, one) for n, plan in enumerate(plans) if not isinstance(plan, str) for one in plan
+            (n, one)
+            for n, plan in enumerate(plans)
+            if not isinstance(plan, str)
+            for one in plan
+            if not (one.alone and one.portion.passage in known[n])
         ]
         logits, _ = self.encoder.judge([one.read for _, one in asked], "sufficiency")
         margins = margin(logits, ENOUGH) if asked else np.zeros(0)
-        seen: list[list[tuple[float, _ModelInput]]] = [[] for _ in plans]
+        seen = [[(value, True, passage) for passage, value in own.items()] for own in known]
         for (n, one), value in zip(asked, margins, strict=True):
-            seen[n].append((float(value), one))
+            seen[n].append((float(value), one.alone, one.portion.passage))
         return [
             plan if isinstance(plan, str) else _together(own)
             for plan, own in zip(plans, seen, strict=True)
@@ -209,12 +220,21 @@ def _sufficiency(material: Material, text: str, space: int) -> Iterator[tuple[Po
         yield from ((portion, True) for portion in portions(one, text, min(_ROOM, space)))
 
 
-def _together(seen: Sequence[tuple[float, _ModelInput]]) -> tuple[float, int] | str:
-    if not all(np.isfinite(value) for value, _ in seen):
+def _known(pair: Pair, verifier: str) -> dict[int, float]:
+    """What this verifier has said of passages alone, if there are several."""
+    if pair.alone_by != verifier or len(pair.evidence) == 1:
+        return {}
+    return {n: value for n, value in enumerate(pair.alone) if value is not None}
+
+
+def _together(seen: Sequence[tuple[float, bool, int]]) -> tuple[float, int] | str:
+    """The mean of the best passage alone and of all together, and which passage is the best. A
+    reading is its margin, whether it was of a passage alone, and the passage."""
+    if not all(np.isfinite(value) for value, _, _ in seen):
         return NO_NUMBER
-    best, one = max(seen, key=lambda entry: (entry[1].alone, entry[0]))
-    joined = max(value for value, other in seen if not other.alone)
-    return (best + joined) / 2, one.portion.passage
+    best, _, passage = max(seen, key=lambda reading: (reading[1], reading[0]))
+    joined = max(value for value, alone, _ in seen if not alone)
+    return (best + joined) / 2, passage
 
 
 def _groups(sizes: Sequence[int], room: int) -> Iterator[list[int]]:

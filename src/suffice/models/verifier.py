@@ -20,13 +20,17 @@ class Pair:
 
     `question` is the question that a claim answers, if known. It helps to interpret a short claim.
     `answer` is the whole answer that contains the claim. A tier that reads the evidence once for
-    all claims of an answer uses it to choose what to read.
+    all claims of an answer uses it to choose what to read. `alone` holds the log-odds that each
+    passage alone answers the question, as the verifier `alone_by` read them for the search, or
+    `None`; this verifier does not read them again.
     """
 
     text: str
     evidence: tuple[str, ...]
     question: str = ""
     answer: str = ""
+    alone: tuple[float | None, ...] = ()
+    alone_by: str = ""
 
     def __post_init__(self) -> None:
         if isinstance(self.evidence, str):

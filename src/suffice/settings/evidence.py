@@ -73,6 +73,16 @@ class SearchSettings(Checked):
     candidates: Count = setting(
         100, "Number of candidates that the dense and the keyword search each contribute."
     )
+    rerank: Annotated[int, Range(0, 100)] = setting(
+        16,
+        "Number of passages that the verifier reads to order them, of those the index finds first. "
+        "0: the scores of the index decide.",
+    )
+    reading: Annotated[int, Range(0, 20_000)] = setting(
+        2000,
+        "Characters of a passage with its neighbours: those of its section, and those of the next "
+        "sections that were found too. 0: a passage is returned as it is stored.",
+    )
     dense_weight: Share = setting(0.5, "Weight of the cosine in the score. BM25 gets the rest.")
     min_dense_similarity: Share = setting(
         0.2, "If no candidate reaches this cosine, keywords alone decide the ranking."

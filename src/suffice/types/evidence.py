@@ -103,6 +103,11 @@ class Retrieved:
     kept: tuple[tuple[int, int], ...] | None = None
     """The spans of the text that a drafter reads, in order and disjoint; `None`: all of it.
     Checks and citations use the whole passage."""
+    answers: float | None = None
+    """The log-odds that the passage answers the question, by the verifier that ordered the search
+    (`Evidence.read_by`); `None` if it was not read. Of joined passages, those of the best."""
+    number: int = 0
+    """The number of the best of the joined passages in the index; 0 without an index."""
 
     @property
     def reading(self) -> str:
@@ -134,6 +139,8 @@ class Evidence:
     old policy does not contain the word "previous"."""
     earlier: int = 0
     """Number of trailing items that are earlier answers; citations never refer to them."""
+    read_by: str = ""
+    """The verifier that has read the items for this question; empty if none has."""
 
     def __iter__(self) -> Iterator[Retrieved]:
         return iter(self.items)

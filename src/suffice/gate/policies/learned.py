@@ -39,7 +39,12 @@ class Learned:
                 missing=self.aspects(evidence),
                 signals=(Signal("probability", 0.0),),
             )
-        pair = Pair(evidence.question, tuple(placed(item.passage) for item in evidence))
+        pair = Pair(
+            evidence.question,
+            tuple(placed(item.passage) for item in evidence),
+            alone=tuple(item.answers for item in evidence),
+            alone_by=evidence.read_by,
+        )
         score = self.verifier.sufficiency([pair])[0]
         if score.tier == LLM:
             return self._by_llm(evidence, score)
