@@ -45,7 +45,7 @@ def test_bench_retrieval(tmp_path: Path) -> None:
         Settings(),
         lambda *_: None,
     )
-    for way in ("hybrid", "bm25", "dense"):
+    for way in ("reranked", "hybrid", "bm25", "dense"):
         assert figures[way]["ndcg@10"] == 1.0
         assert figures[way]["recall@100"] == 1.0
         assert figures[way]["p50_ms"] > 0

@@ -82,11 +82,11 @@ def _show_places(results: Sequence[dict[str, Any]]) -> None:
         rows = {figures["data"]: figures, **figures["collections"], **figures["kinds"]}
         for name, row in rows.items():
             if row["questions"]:
-                shares = (f"{row['recall'][depth]:.0%}" for depth in depths)
+                shares = (f"{100 * row['recall'][depth]:.0f}" for depth in depths)
                 means = f"{row['ndcg@10']:.2f}", f"{row['mean_place']:.1f}"
                 table.add_row(plain(name), str(row["questions"]), *shares, *means)
     console = Console()
-    console.print("Questions whose passages are all among the first:")
+    console.print("% of the questions whose passages are all among the first:")
     console.print(table)
     for figures in results:
         for miss in figures["misses"]:
@@ -100,8 +100,10 @@ def _show_retrieval(figures: dict[str, Any]) -> None:
     table = Table(box=box.SIMPLE_HEAD)
     for name in ("", "nDCG@10", "recall@100", "p50 ms", "p95 ms"):
         table.add_column(name, justify="right" if name else "left")
-    for way in ("hybrid", "bm25", "dense"):
-        row = figures[way]
+    for way in ("reranked", "hybrid", "bm25", "dense"):
+        row = figures.get(way)
+        if row is None:
+            continue
         table.add_row(
             way,
             f"{row['ndcg@10']:.3f}",

@@ -27,7 +27,8 @@ _DEEP = 200
 def bench_retrieval(
     corpus: Path, queries: Path, settings: Settings, progress: Progress
 ) -> dict[str, Any]:
-    """nDCG@10, recall@100 and search time of hybrid search, BM25 alone and vectors alone."""
+    """nDCG@10, recall@100 and search time of the whole search, and without the verifier: of both
+    scores, BM25 alone and vectors alone."""
     documents = read_rows(corpus, ("id", "text"))
     asked = read_rows(queries, ("query", "relevant"))
     with TemporaryDirectory() as folder:
@@ -52,22 +53,17 @@ def _embedded(library: Library, questions: Sequence[str]) -> tuple[list[Any], li
 
 
 def _figures(search: Search, asked: Sequence[Mapping[str, Any]], vectors: Sequence[Any]) -> Any:
-    ways: dict[str, Callable[[Hit], float]] = {
-        "hybrid": search.fused,
-        "bm25": lambda hit: hit.keywords,
-        "dense": lambda hit: hit.similarity or 0.0,
-    }
+    ways = (*(("reranked",) if search.reader else ()), "hybrid", "bm25", "dense")
     scores: dict[str, list[tuple[float, float]]] = {way: [] for way in ways}
     times: dict[str, list[float]] = {way: [] for way in ways}
     for row, vector in zip(asked, vectors, strict=True):
         relevant = _gains(row["relevant"])
-        hits = search.index.search(vector, row["query"], search.allowed, _DEEP)
-        names = {n: p.document for n, p in search.store.passages([h.number for h in hits]).items()}
-        for way, score in ways.items():
-            ranking = _documents(hits, names, score)
-            scores[way].append((ndcg(ranking, relevant, 10), recall(ranking, relevant, 100)))
-        for way, took in _timed(search, row["query"], vector).items():
-            times[way].append(took)
+        rankings = _rankings(search, row["query"], vector)
+        for way in ways:
+            scores[way].append(
+                (ndcg(rankings[way], relevant, 10), recall(rankings[way], relevant, 100))
+            )
+            times[way].append(_timed(search, row["query"], vector, way))
     return {
         way: {
             "ndcg@10": round(fmean(pair[0] for pair in scores[way]), 4),
@@ -78,16 +74,28 @@ def _figures(search: Search, asked: Sequence[Mapping[str, Any]], vectors: Sequen
     }
 
 
-def _timed(search: Search, question: str, vector: Any) -> dict[str, float]:
+def _rankings(search: Search, question: str, vector: Any) -> dict[str, Ranking]:
+    """The documents in the order of each way of searching."""
+    hits = search.index.search(vector, question, search.allowed, _DEEP)
+    names = {n: p.document for n, p in search.store.passages([h.number for h in hits]).items()}
+    hybrid = _documents(hits, names, search.fused)
+    read = [item.passage.document for item in search.ordered(question, hits, search.allowed)]
+    return {
+        "reranked": list(dict.fromkeys([*read, *hybrid])),
+        "hybrid": hybrid,
+        "bm25": _documents(hits, names, lambda hit: hit.keywords),
+        "dense": _documents(hits, names, lambda hit: hit.similarity or 0.0),
+    }
+
+
+def _timed(search: Search, question: str, vector: Any, way: str) -> float:
     """The seconds from the query vector to the returned passages, at the configured depth."""
-    ways = {"hybrid": (vector, question), "bm25": (None, question), "dense": (vector, "")}
-    took = {}
-    for way, (dense, words) in ways.items():
-        start = time.perf_counter()
-        hits = search.index.search(dense, words, search.allowed, search.settings.candidates)
-        search.read(hits, search.allowed)
-        took[way] = time.perf_counter() - start
-    return took
+    start = time.perf_counter()
+    dense = None if way == "bm25" else vector
+    words = "" if way == "dense" else question
+    hits = search.index.search(dense, words, search.allowed, search.settings.candidates)
+    search.read(question, hits, search.allowed, by_verifier=way == "reranked")
+    return time.perf_counter() - start
 
 
 def _documents(

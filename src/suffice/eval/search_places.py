@@ -65,9 +65,9 @@ def bench_places(folder: Path, settings: Settings, progress: Progress) -> dict[s
         for number, case in enumerate(answerable, 1):
             needed = passages[case.collection].needed(case)
             if needed:
-                found = [item.passage.id for item in search[case.collection](case.question)]
+                found = [item.passage for item in search[case.collection](case.question)]
                 name = case.collection or cases.name
-                placed.append(_placed(name, case, needed, found))
+                placed.append(_placed(name, case, needed, found, passages[case.collection].stored))
             else:
                 unplaced.append(case.question)
             progress("questions", number, len(answerable))
@@ -115,17 +115,27 @@ def _by(placed: Sequence[Placed], field: str) -> dict[str, Any]:
 
 
 def _placed(
-    collection: str, case: Question, needed: Sequence[Sequence[Way]], found: Sequence[str]
+    collection: str,
+    case: Question,
+    needed: Sequence[Sequence[Way]],
+    found: Sequence[Passage],
+    stored: Mapping[str, Passage],
 ) -> Placed:
-    places = {name: place for place, name in enumerate(found, 1)}
+    """A passage that the search joined with its neighbours holds each of them."""
+    wanted = {name: stored[name] for ways in needed for way in ways for name in way}
+    places: dict[str, int] = {}
+    for place, passage in enumerate(found, 1):
+        for name, one in wanted.items():
+            if passage.holds(one):
+                places.setdefault(name, place)
     beyond = len(found) + 1
     best = [min(ways, key=lambda way: _last(way, places, beyond)) for ways in needed]
     last = max(_last(way, places, beyond) for way in best)
-    wanted = frozenset[str]().union(*best)
-    gained = sum(1 / math.log2(places[name] + 1) for name in wanted if places.get(name, 11) <= 10)
-    most = sum(1 / math.log2(place + 1) for place in range(1, min(len(wanted), 10) + 1))
+    chosen = frozenset[str]().union(*best)
+    gained = sum(1 / math.log2(places[name] + 1) for name in chosen if places.get(name, 11) <= 10)
+    most = sum(1 / math.log2(place + 1) for place in range(1, min(len(chosen), 10) + 1))
     place = None if last == beyond else last
-    return Placed(collection, case.type, case.question, place, gained / most)
+    return Placed(collection, case.type, case.question, place, min(1.0, gained / most))
 
 
 def _last(way: Way, places: Mapping[str, int], beyond: int) -> int:
@@ -144,6 +154,11 @@ class Passages:
     """All passages of a collection, in which quotes are looked up."""
 
     all: Sequence[Passage]
+
+    @cached_property
+    def stored(self) -> Mapping[str, Passage]:
+        """The passages by their ids."""
+        return {passage.id: passage for passage in self.all}
 
     @cached_property
     def documents(self) -> Mapping[str, Document]:

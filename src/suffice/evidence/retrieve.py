@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date
+from itertools import islice
 
 from suffice.evidence.retriever import LooksBack, Retriever, SearchesAgain, gather
 from suffice.models.embedder import Embedder
@@ -55,8 +56,9 @@ def _with_more(
         found = retriever.again(evidence.question, queries).items
     else:
         found = _rescored(retriever, evidence.question, queries, embedder)
-    known = {item.passage.id for item in evidence}
-    more = [item for item in found if item.passage.id not in known][: max(len(known), _MORE)]
+    known = evidence.passages
+    new = (item for item in found if not any(one.holds(item.passage) for one in known))
+    more = islice(new, max(len(known), _MORE))
     return replace(evidence, items=(*evidence.items, *more))
 
 

@@ -1,11 +1,12 @@
-"""Finds evidence: embeds the question, queries the index, combines the scores, lets the verifier read
-the first passages, and joins neighbours."""
+"""Finds evidence: embeds the question, queries the index, combines the scores, lets the verifier
+read the first passages, and joins neighbours."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
+from itertools import islice
 from statistics import median
 
 from suffice.errors import ModelMismatch, ModelUnreachable
@@ -96,8 +97,8 @@ class Search:
         allowed, depth = self.allowed.dated(), self.settings.candidates
         numbers: dict[int, None] = {}
         for query, other in zip(queries, others, strict=True):
-            hits = self._ranked(self.index.search(other, query, allowed, depth))
-            numbers |= dict.fromkeys(hit.number for hit in hits[: self.settings.top_k])
+            hits = self._scored(self.index.search(other, query, allowed, depth))
+            numbers |= dict.fromkeys(hit.number for hit, _ in hits[: self.settings.top_k])
         found = self.index.score(vector, question, allowed, list(numbers))
         return Evidence(question, tuple(self._distinct(found, allowed, len(found))), tuple(notes))
 
@@ -115,18 +116,19 @@ class Search:
 
     def fused(self, hit: Hit) -> float:
         """The combined score of cosine and BM25. It depends on this passage alone."""
-        words = hit.keywords / (hit.keywords + _HALF_KEYWORDS)
         if hit.similarity is None:
-            return words
+            return _worded(hit)
         weight = self.settings.dense_weight
-        return weight * hit.similarity + (1 - weight) * words
+        return weight * hit.similarity + (1 - weight) * _worded(hit)
 
-    def _ranked(self, hits: Sequence[Hit]) -> list[Hit]:
-        """The hits, best first. If no passage is similar in meaning, BM25 alone decides."""
-        if self._any_near(hits):
-            return sorted(hits, key=lambda hit: (-self.fused(hit), hit.number))
-        worded = [hit for hit in hits if hit.keywords > 0]
-        return sorted(worded, key=lambda hit: (-hit.keywords, hit.number))
+    def _scored(self, hits: Sequence[Hit]) -> list[tuple[Hit, float]]:
+        """The hits with their scores, best first. If no passage is similar in meaning, BM25 alone
+        decides."""
+        near = self._any_near(hits)
+        scored = [(hit, self.fused(hit) if near else _worded(hit)) for hit in hits]
+        if not near:
+            scored = [(hit, score) for hit, score in scored if score > 0]
+        return sorted(scored, key=lambda pair: (-pair[1], pair[0].number))
 
     def _any_near(self, hits: Sequence[Hit]) -> bool:
         return any((hit.similarity or 0.0) >= self.settings.min_dense_similarity for hit in hits)
@@ -135,26 +137,34 @@ class Search:
         self, question: str, hits: Sequence[Hit], allowed: Filter, by_verifier: bool = True
     ) -> tuple[Retrieved, ...]:
         """The best hits as passages with their neighbours."""
-        most = self.settings.top_k
+        items = self.ordered(question, hits, allowed, by_verifier)
+        found = joined(items, self.store, allowed, self.settings.reading)
+        return tuple(islice(found, self.settings.top_k))
+
+    def ordered(
+        self, question: str, hits: Sequence[Hit], allowed: Filter, by_verifier: bool = True
+    ) -> list[Retrieved]:
+        """The best hits as they are stored, the first of them in the order that the verifier
+        gives them."""
         depth = self.settings.rerank if by_verifier and self.reader else 0
-        items = self._ordered(question, self._distinct(hits, allowed, max(most, depth)), depth)
-        return tuple(joined(items, self.store, allowed, self.settings.reading))[:most]
+        items = self._distinct(hits, allowed, max(self.settings.top_k, depth))
+        return self._ordered(question, items, depth)
 
     def _distinct(self, hits: Sequence[Hit], allowed: Filter, most: int) -> list[Retrieved]:
         """The best hits as stored, near copies of better ones left out. The store has the final say
         on what the filter allows."""
         diversity = self.own.gate.diversity if self.own else None
-        ranked = self._ranked(hits)
+        scored = self._scored(hits)
         items: list[Retrieved] = []
         found = Evidence("")
-        for start in range(0, len(ranked), most):
-            portion = ranked[start : start + most]
-            passages = self.store.passages([hit.number for hit in portion])
-            for hit in portion:
+        for start in range(0, len(scored), most):
+            portion = scored[start : start + most]
+            passages = self.store.passages([hit.number for hit, _ in portion])
+            for hit, score in portion:
                 passage = passages.get(hit.number)
                 if passage is not None and allowed.allows(passage):
-                    scores = hit.similarity, hit.keywords, self.fused(hit)
-                    items.append(Retrieved(passage, *scores, number=hit.number))
+                    measured = hit.similarity, hit.keywords, score
+                    items.append(Retrieved(passage, *measured, number=hit.number))
             found, _ = distinct(Evidence("", tuple(items)), diversity)
             if len(found) >= most or len(items) >= _MOST_COPIES * most:
                 break
@@ -177,6 +187,10 @@ class Search:
             for item, value in zip(first, odds, strict=True)
         ]
         return [*sorted(read, key=lambda item: -item.score), *items[len(first) :]]
+
+
+def _worded(hit: Hit) -> float:
+    return hit.keywords / (hit.keywords + _HALF_KEYWORDS)
 
 
 def _worth(odds: float | None, middle: float) -> float:

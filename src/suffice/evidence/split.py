@@ -72,7 +72,7 @@ def placed(passage: Passage) -> str:
 
 
 def spanning(passages: Sequence[Passage], start: int, text: str) -> Passage:
-    """Passages of one document version that follow each other as one, with the text from `start`."""
+    """Passages of one document version that follow each other, as one: the text from `start`."""
     first, last = passages[0], passages[-1]
     table = tuple(part for part in first.heading if part not in first.headings)
     return replace(

@@ -67,6 +67,12 @@ class Passage:
         one, even if their document and version have the same names."""
         return self.carried, self.document, self.version
 
+    def holds(self, other: Passage) -> bool:
+        """Whether the other passage is a part of this one."""
+        same = (self.collection, *self.edition) == (other.collection, *other.edition)
+        within = self.start <= other.start < other.end <= self.end
+        return self.id == other.id or (same and within)
+
     @property
     def declared(self) -> str:
         """The version that the document declares; empty if the store assigned a digest, which means
