@@ -145,7 +145,8 @@ class Library:
         own = self.settings.collection(allowed.collection)
         settings = own.search
         if top is not None:
-            settings = replace(settings, top_k=top, candidates=max(top, settings.candidates))
+            candidates = max(top, settings.candidates)
+            settings = replace(settings, top_k=top, most=top, candidates=candidates)
         if self.settings.index_engine == "edge" and self.store.database.path is None:
             model = self.embedder
             catch_up(self.store, model.id, model.dimension, self.settings.store_wait_seconds)

@@ -3,7 +3,7 @@ read the first passages, and joins neighbours."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from itertools import islice
@@ -36,6 +36,10 @@ _MOST_COPIES = 8
 _ANSWERS = 0.03
 _SURE = 6.0
 _HOPELESS = 0.2
+# More than `top_k` passages are returned if their scores are this close to the best one's, as long
+# as all of them together have at most so many characters.
+_CLOSE = 0.15
+_ROOM = 16_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +143,18 @@ class Search:
         """The best hits as passages with their neighbours."""
         items = self.ordered(question, hits, allowed, by_verifier)
         found = joined(items, self.store, allowed, self.settings.reading)
-        return tuple(islice(found, self.settings.top_k))
+        return tuple(self._enough(found))
+
+    def _enough(self, found: Iterable[Retrieved]) -> Iterator[Retrieved]:
+        """The first items, and those after them that are nearly as good as the best."""
+        best, size = 0.0, 0
+        for count, item in enumerate(islice(found, max(self.settings.top_k, self.settings.most))):
+            best = item.score if not count else best
+            size += len(item.passage.text)
+            close = item.answers is not None and item.score >= best - _CLOSE and size <= _ROOM
+            if count >= self.settings.top_k and not close:
+                return
+            yield item
 
     def ordered(
         self, question: str, hits: Sequence[Hit], allowed: Filter, by_verifier: bool = True

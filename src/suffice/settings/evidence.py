@@ -70,6 +70,9 @@ class SearchSettings(Checked):
     """How evidence is found."""
 
     top_k: Count = setting(5, "Number of passages a search returns.")
+    most: Count = setting(
+        12, "Number of passages at most, if those after the first `top_k` are nearly as good."
+    )
     candidates: Count = setting(
         100, "Number of candidates that the dense and the keyword search each contribute."
     )
