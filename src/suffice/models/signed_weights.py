@@ -50,7 +50,7 @@ def with_signed_weights(file: Path) -> bytes | None:
     them, or cannot be read. Only bytes of the same place change, so every length stays right."""
     try:
         data = np.memmap(file, np.uint8, "c")
-        found = _places(memoryview(data))
+        found = _places(data.data)
     except (OSError, ValueError, IndexError):
         return None  # onnxruntime says what is wrong with the file
     if not found.codes:
