@@ -35,9 +35,13 @@ def share() -> Path | None:
         made = Path(tempfile.mkdtemp(prefix="suffice-outputs-"))
         os.environ[_FOLDER] = str(made)
     folder = Path(os.environ[_FOLDER])
-    run = onnxruntime.InferenceSession.run
+    opened, run = onnxruntime.InferenceSession.__init__, onnxruntime.InferenceSession.run
     known: OrderedDict[bytes, list[Any]] = OrderedDict()
     size = 0
+
+    def identified(self: Any, model: str | bytes, *args: Any, **options: Any) -> None:
+        opened(self, model, *args, **options)
+        self._identity = _identity(model)
 
     def shared(self: Any, names: Any, feed: Mapping[str, Any], options: Any = None) -> Any:
         nonlocal size
@@ -55,6 +59,7 @@ def share() -> Path | None:
                 size -= _bytes(known.popitem(last=False)[1])
         return [output.copy() for output in found]
 
+    onnxruntime.InferenceSession.__init__ = identified
     onnxruntime.InferenceSession.run = shared
     return made
 
@@ -64,11 +69,15 @@ def forget(folder: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
 
 
-def _key(session: Any, names: Any, feed: Mapping[str, Any]) -> bytes:
+def _identity(model: str | bytes) -> str:
+    if isinstance(model, bytes):
+        return hashlib.blake2b(model, digest_size=20).hexdigest()
     # Tests write models of their own, one after another to the same path.
-    path = session._model_path
-    file = session.__dict__.setdefault("_file", (path, state_of(Path(path))))
-    digest = hashlib.blake2b(f"{file} {names}".encode(), digest_size=20)
+    return f"{(model, state_of(Path(model)))}"
+
+
+def _key(session: Any, names: Any, feed: Mapping[str, Any]) -> bytes:
+    digest = hashlib.blake2b(f"{session._identity} {names}".encode(), digest_size=20)
     for name, value in sorted(feed.items()):
         array = np.ascontiguousarray(value)
         digest.update(f"{name} {array.dtype} {array.shape}".encode())

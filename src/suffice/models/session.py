@@ -8,7 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from suffice.errors import ModelDamaged
+from suffice.models.signed_weights import prefers_signed, with_signed_weights
 from suffice.models.threads import bounded
+
+_FOLDER = "session.model_external_initializers_file_folder_path"
 
 
 def state_of(file: Path) -> tuple[int, int] | None:
@@ -38,9 +41,16 @@ def _opened(model: Path, threads: int, _state: object, _process: int) -> Any:
     options.log_severity_level = 3
     # Idle threads sleep. This costs 2 % when nothing else runs, and frees the cores on a server.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    signed = with_signed_weights(model) if prefers_signed() else None
+    if signed:  # opened from memory: this is where the rest of its weights is
+        options.add_session_config_entry(_FOLDER, str(model.parent))
     try:
-        return onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
+        session = onnxruntime.InferenceSession(
+            signed or str(model), options, providers=["CPUExecutionProvider"]
+        )
     except Exception as problem:  # onnxruntime raises a different type for each kind of damage
         raise ModelDamaged(
             f"{model} cannot be loaded: {problem}", remedy="Check the file, or export it again."
         ) from problem
+    session._model_bytes = None  # kept for other providers, and as large as the file
+    return session
