@@ -2,47 +2,56 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from suffice.checks.check import Check, run_checks
 from suffice.checks.citations import confirm_citations
 from suffice.checks.registry import SUPPORTING
-from suffice.evidence.sanitize import cleared, instruction_in, sanitized
+from suffice.evidence.sanitize import blank, instruction_in, sanitized
 from suffice.types import Claim, Code, Draft, Evidence, Finding, Support
+
+_REASON = "its only source also holds words that look like an instruction: “{}”"
 
 
 def judged(checks: Sequence[Check], draft: Draft, evidence: Evidence) -> tuple[Finding, ...]:
     """The findings of all checks, with citations confirmed by the checks that compare them with
-    the cited text. Instructions to the model are not evidence, and a claim that only passages
-    with words like an instruction support is MARKED."""
+    the cited text. Instructions to the model are not evidence, and a claim is MARKED if only
+    passages support it that also hold words like an instruction."""
     trusted = sanitized(evidence)
     found = run_checks(checks, draft, trusted)
-    return _marked(confirm_citations(draft, trusted, found, SUPPORTING), evidence)
-
-
-def _marked(findings: Sequence[Finding], evidence: Evidence) -> tuple[Finding, ...]:
+    settled = confirm_citations(draft, trusted, found, SUPPORTING)
     words = {
-        passage.id: found.quote
-        for passage in evidence.passages
-        if cleared(passage) != passage and (found := instruction_in(passage))
+        passage.id: seen.quote
+        for passage, read in zip(evidence.passages, trusted.passages, strict=True)
+        if read != passage and (seen := instruction_in(passage))
     }
-    rests: dict[Claim, set[str]] = {}
-    for finding in findings:
-        if _supports(finding) and finding.passage_id:
-            rests.setdefault(finding.claim, set()).add(finding.passage_id)
-    doubtful = {claim for claim, passages in rests.items() if passages <= words.keys()}
+    rest = {finding.claim for finding in settled if _by(finding, words)}
+    if not rest:
+        return settled
+    rest -= _supported(checks, draft, trusted, words)
     return tuple(
-        replace(finding, code=Code.MARKED, reason=_reason(words[finding.passage_id]))
-        if finding.claim in doubtful and _supports(finding) and finding.passage_id
+        replace(finding, code=Code.MARKED, reason=_REASON.format(words[finding.passage_id or ""]))
+        if finding.claim in rest and _by(finding, words)
         else finding
-        for finding in findings
+        for finding in settled
     )
 
 
-def _supports(finding: Finding) -> bool:
-    return finding.check in SUPPORTING and finding.support is Support.BACKED
+def _by(finding: Finding, words: Mapping[str, str]) -> bool:
+    """Whether one of these passages supports the claim."""
+    backed = finding.check in SUPPORTING and finding.support is Support.BACKED
+    return backed and finding.passage_id in words
 
 
-def _reason(quote: str) -> str:
-    return f"its only source also holds words that look like an instruction: “{quote}”"
+def _supported(
+    checks: Sequence[Check], draft: Draft, evidence: Evidence, without: Collection[str]
+) -> set[Claim]:
+    """The claims that the evidence supports without some of its passages."""
+    items = (
+        replace(item, passage=blank(item.passage)) if item.passage.id in without else item
+        for item in evidence
+    )
+    other = replace(evidence, items=tuple(items))
+    again = run_checks([one for one in checks if one.name in SUPPORTING], draft, other)
+    return {finding.claim for finding in again if finding.support is Support.BACKED}

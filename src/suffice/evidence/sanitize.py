@@ -61,8 +61,7 @@ def cleared(passage: Passage) -> Passage:
     if found is None:
         return passage
     if found.certain:
-        blank = _LETTER.sub(" ", passage.text)
-        return replace(passage, text=blank, title="", heading=(), summary="")
+        return blank(passage)
     title, summary, *heading, text = _blanked(_parts(passage), suspected(_whole(passage)))
     return replace(
         passage,
@@ -71,6 +70,11 @@ def cleared(passage: Passage) -> Passage:
         text=text,
         heading=tuple(new for new, old in zip(heading, passage.heading, strict=True) if new == old),
     )
+
+
+def blank(passage: Passage) -> Passage:
+    """The passage without any words, of the same length."""
+    return replace(passage, text=_LETTER.sub(" ", passage.text), title="", heading=(), summary="")
 
 
 def _blanked(parts: Sequence[str], spans: Sequence[Span]) -> list[str]:
