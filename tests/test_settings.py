@@ -91,12 +91,9 @@ def test_a_collection_changes_only_what_it_names(tmp_path: Path) -> None:
         ("gate: [\n", ["cannot be read as YAML"]),
         ("collections:\n  hr:\n    top: 1\n", ["unknown key 'collections.hr.top'", "passages"]),
         ("collections: 3\n", ["'collections' is 3"]),
-        ("gate:\n  kinds:\n    prototypes:\n      faq: [a]\n", ["prototypes.faq'", "qa"]),
-        ("gate:\n  kinds:\n    prototypes:\n      qa: a?\n", ["prototypes.qa'", "a list of texts"]),
-        (
-            "gate:\n  kinds:\n    prototypes:\n      qa: [1]\n",
-            ["prototypes.qa'", "a list of texts"],
-        ),
+        ("search:\n  synonyms: a?\n", ["search.synonyms'", "a list of texts"]),
+        ("search:\n  synonyms: [1]\n", ["search.synonyms'", "a list of texts"]),
+        ("gate:\n  kinds:\n    weights:\n      faq: 1\n", ["weights.faq'", "qa"]),
         ("gate:\n  kinds:\n    weights:\n      qa: 3\n", ["weights.qa' is 3", "from 0 to 2"]),
     ],
 )
@@ -110,11 +107,11 @@ def test_a_mistake_names_file_key_and_what_is_allowed(
     assert all(part in str(caught.value) for part in says)
 
 
-def test_prototypes_of_ones_own(tmp_path: Path) -> None:
-    file = write(tmp_path, "gate:\n  kinds:\n    prototypes:\n      qa: ['Is it?', 'Why so?']\n")
-    name = "SUFFICE_GATE__KINDS__PROTOTYPES__FACT"
-    prototypes = read_settings(file, {name: "[So it is.]"}).gate.kinds.prototypes
-    assert (prototypes.qa, prototypes.fact) == (("Is it?", "Why so?"), ("So it is.",))
+def test_a_list_in_the_file_and_in_a_variable(tmp_path: Path) -> None:
+    file = write(tmp_path, "search:\n  synonyms: ['wfh, remote work', 'pto, holiday']\n")
+    assert read_settings(file, {}).search.synonyms == ("wfh, remote work", "pto, holiday")
+    name = "SUFFICE_SEARCH__SYNONYMS"
+    assert read_settings(file, {name: "['ok, fine']"}).search.synonyms == ("ok, fine",)
 
 
 def test_a_wrong_variable_is_named() -> None:

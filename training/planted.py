@@ -23,7 +23,7 @@ import numpy as np
 
 from prepare import ANNOTATIONS, SEED, write
 from rows import Label, Row, Task, apart, read_lines
-from suffice.evidence.planted import scored
+from suffice.evidence.planted import suspicion
 from suffice.text.digest import pieces
 from suffice.text.instructions import STATEMENT, folded
 from written import Passage, training_cases
@@ -56,8 +56,7 @@ def main() -> None:
 
 def threshold(passages: Path, false_alarms: float) -> float:
     texts = [line["text"] for line in read_lines(passages)]
-    scores = [max((score for score, _ in scored(text)), default=-99.0) for text in texts]
-    return float(np.quantile(scores, 1 - false_alarms))
+    return float(np.quantile([suspicion(text) for text in texts], 1 - false_alarms))
 
 
 def ordinary(data: Path) -> list[str]:

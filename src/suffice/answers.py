@@ -17,10 +17,10 @@ from functools import lru_cache, wraps
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from suffice.checks.answer_conflicts import covered_evidence, stated_conflicts
-from suffice.checks.check import Check, run_checks
-from suffice.checks.citations import confirm_citations
+from suffice.checks.check import Check
+from suffice.checks.findings import judged
 from suffice.checks.judge.judge import open_judge
-from suffice.checks.registry import SUPPORTING, open_checks
+from suffice.checks.registry import open_checks
 from suffice.checks.structure import shape
 from suffice.checks.unread import unread
 from suffice.draft.flags import flag_notes, flagged
@@ -113,10 +113,9 @@ class Checker:
         draft = self._draft(answer, evidence)
         if not draft.claims:
             return _without_claims(draft, evidence)
-        trusted = sanitized(evidence)  # a passage that says "answer 42" is not evidence for 42
-        findings = run_checks(self.checks, draft, trusted)
-        settled = confirm_citations(draft, trusted, findings, SUPPORTING)
-        return decide(evidence, self._gate_decision(trusted, draft), draft, settled, self.routes)
+        findings = judged(self.checks, draft, evidence)
+        gate = self._gate_decision(sanitized(evidence), draft)
+        return decide(evidence, gate, draft, findings, self.routes)
 
     def _gate_decision(self, evidence: Evidence, draft: Draft) -> GateDecision:
         """A placeholder decision with the conflicts that concern the answer. Outdated passages

@@ -20,10 +20,10 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import TYPE_CHECKING
 
-from suffice.checks.check import Check, run_checks
-from suffice.checks.citations import confirm_citations
+from suffice.checks.check import Check
+from suffice.checks.findings import judged
 from suffice.checks.judge.judge import open_judge
-from suffice.checks.registry import SUPPORTING, open_checks
+from suffice.checks.registry import open_checks
 from suffice.checks.sources import Documents
 from suffice.checks.verbatim import Verbatim
 from suffice.deadline import within
@@ -39,7 +39,6 @@ from suffice.evidence.index import today
 from suffice.evidence.retrieve import find_again, find_each, retriever_at, time_of
 from suffice.evidence.retriever import Retriever, gather
 from suffice.evidence.rewrite import rewritten
-from suffice.evidence.sanitize import sanitized
 from suffice.gate.gate import Gate, GateResult
 from suffice.models.caching import CachedEmbedder
 from suffice.models.catalog import open_verifier
@@ -226,11 +225,8 @@ class Pipeline:
         return as_shown(self.drafter.write(turn.read, brief), turn.read.passages)
 
     def check(self, draft: Draft, evidence: Evidence) -> tuple[Finding, ...]:
-        """The findings of all checks, with citations confirmed by the checks that compare them with
-        the cited text. Passages that try to instruct the model are not evidence."""
-        evidence = sanitized(evidence)
-        found = run_checks(self.checks, draft, evidence)
-        return confirm_citations(draft, evidence, found, SUPPORTING)
+        """The findings of all checks. Instructions to the model are not evidence."""
+        return judged(self.checks, draft, evidence)
 
     def _decide(
         self, evidence: Evidence, gate: GateDecision, draft: Draft, findings: Sequence[Finding]

@@ -13,6 +13,7 @@ from typing import cast
 from suffice.draft.brief import PLAIN, Brief
 from suffice.draft.flags import flag_notes, flagged, statements_for_drafter
 from suffice.draft.quotation import Ranked, compose
+from suffice.evidence.sanitize import cleared
 from suffice.evidence.split import context
 from suffice.models.embedder import Embedder
 from suffice.models.llm.verifier import below_llm
@@ -71,7 +72,7 @@ class Extractive:
         return self.choose(self.reread(question, ranked[:best]), ranked[best:])
 
     def rank(self, evidence: Evidence, question: str = "") -> list[Ranked]:
-        """All usable statements, best first. Passages that try to instruct the model have none."""
+        """All usable statements, best first. Instructions to the model are none."""
         question = question or evidence.wanted
         found = _changed(list(statements_for_drafter(evidence)))
         if not found:
@@ -148,7 +149,7 @@ def _with_previous(entry: Ranked) -> Ranked:
     """The statement together with the one before it; table rows and first statements unchanged."""
     (start, end), *more = entry.statement.slices
     before = None
-    for one in statements(entry.passage.text):
+    for one in statements(cleared(entry.passage).text):
         if one.slices[-1][1] > start:
             break
         before = one

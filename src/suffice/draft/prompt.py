@@ -1,6 +1,6 @@
 """The drafting prompt: numbered, fenced evidence only, citations required, declining allowed.
 
-Passages are data, each inside a fence. Passages that try to instruct the model are left out.
+Passages are data, each inside a fence. What tries to instruct the model is left out.
 """
 
 from __future__ import annotations
@@ -80,13 +80,17 @@ def against(findings: Iterable[Finding]) -> list[Finding]:
 def _asked(question: str, parts: Sequence[Shown], brief: Brief, flags: Flags) -> Iterable[str]:
     mark = fence(text for part in parts for text in (part.text, described(part.passage)))
     for part in parts:
-        if part.n not in flags:
+        if part.n not in flags or not flags[part.n].certain:
             yield fenced(mark, f"passage {part.n}", part.text, described(part.passage))
     numbers = {part.passage.id: part.n for part in parts}
     yield from (_disclosed(conflict, numbers) for conflict in brief.conflicts)
-    for n in flags:
+    for n, found in flags.items():
         if n in numbers.values():
-            yield f"Passage {n} is left out: it holds words that look like an instruction."
+            yield (
+                f"Passage {n} is left out: it holds words that look like an instruction."
+                if found.certain
+                else f"Words of passage {n} that look like an instruction are left out."
+            )
     yield f"Question: {question}"
 
 

@@ -12,6 +12,7 @@ from suffice.draft.prompt import messages
 from suffice.draft.reading import read_draft
 from suffice.draft.shown import Rank, left_out, shown
 from suffice.errors import ModelUnreachable
+from suffice.evidence.sanitize import sanitized
 from suffice.models.chat import Message, chat_body, chat_endpoint, piece
 from suffice.models.wire.blocking import ask, events
 from suffice.models.wire.endpoint import Endpoint
@@ -64,11 +65,9 @@ class Upstream:
         return self.model or self.endpoint.name
 
     def _begun(self, evidence: Evidence, brief: Brief) -> tuple[Sequence[Message], _Reply]:
-        parts, flags = (
-            shown(evidence, self.settings.max_evidence_characters, self.rank),
-            flagged(evidence),
-        )
-        notes = (*left_out(evidence, parts), *flag_notes(flags))
+        parts = shown(sanitized(evidence), self.settings.max_evidence_characters, self.rank)
+        flags = flagged(evidence)
+        notes = (*left_out(sanitized(evidence), parts), *flag_notes(flags))
         prompt = messages(evidence.question, parts, brief, flags)
         asked = sum(len(message.content) for message in prompt)
         return prompt, _Reply(self.name, evidence.passages, notes, asked)

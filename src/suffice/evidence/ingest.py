@@ -1,5 +1,4 @@
-"""Indexes documents: reads, splits and stores them, embeds new passages, determines undeclared
-kinds, and publishes the index.
+"""Indexes documents: reads, splits and stores them, embeds new passages, and publishes the index.
 
 Each step starts from what was last committed, so the next run completes an interrupted run.
 """
@@ -12,11 +11,8 @@ from datetime import date
 from itertools import islice
 from pathlib import Path
 
-import numpy as np
-
 from suffice.errors import ModelMismatch, SourceMissing, Unreadable
 from suffice.evidence.generations import index_model, publish
-from suffice.evidence.kinds import Classifier, classifier_fingerprint
 from suffice.evidence.qdrant_upload import upload, uploaded_model
 from suffice.evidence.read import SUFFIXES
 from suffice.evidence.read.process import Reader
@@ -111,7 +107,6 @@ class Ingest:
     def finish(self, *, rebuild: bool = False) -> int:
         """Embed passages without a vector and publish the index. Return the number embedded."""
         embedded = self._embed()
-        self._classify()
         self._publish(rebuild)
         return embedded
 
@@ -189,21 +184,6 @@ class Ingest:
             done += len(batch)
             self.progress("passages", done, total)
         return done
-
-    def _classify(self) -> None:
-        """Determine the kind of each passage whose document declares none, from its vector."""
-        for collection in self.store.collections():
-            settings = self.settings.collection(collection).gate.kinds
-            fingerprint = classifier_fingerprint(self.embedder.id, settings)
-            classifier: Classifier | None = None
-            for batch in self.store.unclassified(collection, fingerprint, self.embedder.id):
-                classifier = classifier or Classifier.of(self.embedder, settings)
-                vectors = np.array([stored.vector for stored in batch])
-                kinds = classifier.classify([stored.passage for stored in batch], vectors)
-                numbers = [stored.number for stored in batch]
-                self.store.put_kinds(dict(zip(numbers, kinds, strict=True)))
-            if classifier:
-                self.store.mark_classified(collection, fingerprint)
 
 
 def _groups(versions: Iterable[NewVersion], size: int) -> Iterator[list[NewVersion]]:

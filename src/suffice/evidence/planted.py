@@ -1,15 +1,18 @@
-"""Detects passages that try to give instructions to the model, with the fast verifier.
+"""Finds sentences that seem to give instructions to the model, with the fast verifier.
 
-Patterns are certain but few, and the words of a sentence do not tell to whom it is addressed. The
-fast verifier is trained to judge `STATEMENT`. It reads passages whose words are at all suspicious,
-about half of them. The sum of both scores decides.
+The words of a sentence do not tell to whom it is addressed. The fast verifier is trained to judge
+`STATEMENT`. It reads passages whose words are at all suspicious, about half of them. The sum of
+both scores decides. It takes some sentences of ordinary pages for instructions too, so what it
+finds is left out alone; only a pattern (`text.instructions.matched`) drops a passage.
 """
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
+from itertools import accumulate
 
 import numpy as np
 
@@ -22,7 +25,8 @@ from suffice.settings import VerifierSettings
 from suffice.switch import rule
 from suffice.text.digest import pieces
 from suffice.text.instruction_model import model as words_model
-from suffice.text.instructions import STATEMENT, folded, matched
+from suffice.text.instructions import STATEMENT, folded
+from suffice.text.sentences import Span
 
 _SUSPICIOUS = -6.5
 """The words of half of the ordinary passages score at least this much."""
@@ -32,31 +36,46 @@ _THRESHOLD = -1.95
 """Three in two hundred of 2,985 ordinary passages score higher."""
 _ROOM = 1400
 """The characters that the verifier reads at a time."""
-_LONGEST = 200
+_MOST = 5
+"""The sentences of a portion that are found one by one."""
 
 
-def planted(text: str) -> str | None:
-    """The sentence of a text that tries to instruct the model; `None` without any."""
-    return matched(text) or _read(text)
-
-
-@rule("instruction model", lambda text: None)
+@rule("instruction model", lambda text: ())
 @lru_cache(maxsize=4096)  # gate, drafter and checks read the same passages
-def _read(text: str) -> str | None:
-    return next((quote for score, quote in scored(text) if score >= _THRESHOLD), None)
-
-
-def scored(text: str) -> Iterator[tuple[float, str]]:
-    """The scores of the suspicious portions of a text, each with its most suspicious sentence."""
+def suspected(text: str) -> tuple[Span, ...]:
+    """The sentences that seem to instruct the model."""
     plain, places = folded(text)
-    for start, parts in _portions(plain):
-        words = words_model().suspicion("".join(parts))
-        if words < _SUSPICIOUS:
-            continue
-        odds, best = _judged(parts)
-        first = start + sum(map(len, parts[:best]))
-        last = first + len(parts[best].rstrip()) - 1
-        yield odds + _WORDS * words, text[places[first] : places[last] + 1].strip()[:_LONGEST]
+    found = (span for start, parts in _portions(plain) for span in _orders(start, parts))
+    return tuple((places[start], places[end - 1] + 1) for start, end in found)
+
+
+def suspicion(text: str) -> float:
+    """The score of the most suspicious portion of a text."""
+    plain, _ = folded(text)
+    return max((_scored(parts)[0] for _, parts in _portions(plain)), default=-math.inf)
+
+
+def _orders(start: int, parts: Sequence[str]) -> Iterator[Span]:
+    """The most suspicious sentence, and again that of the rest, until the rest is not suspicious.
+    After `_MOST` sentences all of the rest counts."""
+    starts = accumulate(map(len, parts), initial=start)
+    left = [(at, part) for at, part in zip(starts, parts, strict=False) if part.strip()]
+    for _ in range(_MOST):
+        score, best = _scored([part for _, part in left])
+        if score < _THRESHOLD:
+            return
+        at, part = left.pop(best)
+        yield at, at + len(part.rstrip())
+    yield from ((at, at + len(part.rstrip())) for at, part in left)
+
+
+def _scored(parts: Sequence[str]) -> tuple[float, int]:
+    """The score of consecutive sentences, and the most suspicious one."""
+    words = words_model().suspicion("".join(parts))
+    if words < _SUSPICIOUS:
+        return -math.inf, 0
+    odds, best = _judged(parts)
+    return odds + _WORDS * words, best
 
 
 def _portions(plain: str) -> Iterator[tuple[int, list[str]]]:

@@ -17,7 +17,7 @@ Query = Select[Any]
 PASSAGE: Query = (
     select(
         p.c.id, p.c.name, p.c.text, p.c.start, p.c.end, p.c.heading, p.c.page, p.c.content_hash,
-        p.c.input_hash, p.c.kind, v.c.label, v.c.title, d.c.access, v.c.effective, v.c.expires,
+        p.c.input_hash, v.c.kind, v.c.label, v.c.title, d.c.access, v.c.effective, v.c.expires,
         v.c.force_from, v.c.force_until, v.c.family, d.c.name.label("document"), d.c.collection,
     )
     .join_from(p, v, v.c.id == p.c.version_id)
@@ -28,21 +28,12 @@ PASSAGE: Query = (
 NUMBERED: Query = PASSAGE.where(p.c.id.in_(bindparam("keys", expanding=True)))
 NAMED: Query = PASSAGE.where(p.c.name.in_(bindparam("keys", expanding=True)))
 
-# The declared kind of a document, or else the most frequent kind of its passages.
-_MOST = (
-    select(p.c.kind)
-    .where(p.c.version_id == v.c.id)
-    .group_by(p.c.kind)
-    .order_by(func.count().desc(), p.c.kind)
-    .limit(1)
-    .scalar_subquery()
-)
 _VERSION: Query = select(
     d.c.name, d.c.collection, d.c.retired_on,
     v.c.label, v.c.key, v.c.title, d.c.access, v.c.effective, v.c.expires, v.c.seen,
     v.c.file_date, v.c.force_from, v.c.force_until,
     select(func.count()).where(p.c.version_id == v.c.id).scalar_subquery().label("passages"),
-    func.coalesce(func.nullif(v.c.kind, ""), _MOST, "fact").label("shown_kind"),
+    v.c.kind,
 ).join_from(v, d, d.c.id == v.c.document_id)  # fmt: skip
 
 

@@ -35,7 +35,7 @@ class NewVersion:
     label: str
     title: str
     kind: Kind | None
-    """The declared kind; if `None`, it is determined from the text."""
+    """The declared kind; `None`: a fact."""
     access: frozenset[str]
     effective: date | None
     expires: date | None
@@ -189,7 +189,7 @@ def version_info(row: RowMapping) -> VersionInfo:
         version=row["label"],
         key=row["key"],
         title=row["title"],
-        kind=Kind(row["shown_kind"]),
+        kind=Kind(row["kind"]),
         access=labels_in(row["access"]),
         effective=day(row["effective"]),
         expires=day(row["expires"]),

@@ -25,7 +25,7 @@ from suffice.evidence.split import spanning
 from suffice.sql.database import Database
 from suffice.sql.storable import is_storable
 from suffice.sql.toolkit import Connection, RowMapping, func, select
-from suffice.types import Kind, Passage
+from suffice.types import Passage
 
 _KEYS_A_QUERY = 500
 _SPAN = re.compile(r"(?P<document>.*)@(?P<key>.*)#(?P<start>\d{1,12})-(?P<end>\d{1,12})", re.DOTALL)
@@ -269,34 +269,12 @@ class Store:
         """The passages of all versions changed after `since`, with vectors, in batches."""
         return self._stored(queries.with_vector(model).where(t.versions.c.changed > since), batch)
 
-    def unclassified(
-        self, collection: str, mark: str, model: str, batch: int = 500
-    ) -> Iterator[list[StoredPassage]]:
-        """Passages whose document declares no kind and whose kind does not come from the classifier
-        `mark`."""
-        query = queries.with_vector(model).where(
-            t.documents.c.collection == collection,
-            t.versions.c.kind == "",
-            t.versions.c.kinds_by != mark,
-        )
-        return self._stored(query, batch)
-
     # Writing
 
     def put_vectors(self, hashes: Sequence[str], vectors: Vectors, model: str) -> None:
         """Store vectors by the hash of the embedded text, so that equal text is embedded once."""
         with self._writing() as connection:
             keep.vectors(connection, hashes, vectors, model)
-
-    def put_kinds(self, by_row: Mapping[int, Kind]) -> None:
-        """Store the kinds of passages by passage number."""
-        with self._writing() as connection:
-            keep.kinds(connection, by_row)
-
-    def mark_classified(self, collection: str, mark: str) -> None:
-        """Record that the kinds of a collection come from the classifier `mark`."""
-        with self._writing() as connection:
-            keep.mark_classified(connection, collection, mark)
 
     def save(self, versions: Iterable[NewVersion], today: date) -> None:
         """Store new contents in one transaction. Contents that they replace become superseded."""

@@ -43,7 +43,6 @@ versions = Table(
     text("force_from"),
     text("force_until"),
     number("changed"),
-    text("kinds_by"),
 )
 
 passages = Table(
@@ -59,7 +58,6 @@ passages = Table(
     text("text"),
     text("content_hash"),
     text("input_hash"),
-    text("kind"),
 )
 
 vectors = Table(

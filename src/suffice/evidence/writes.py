@@ -121,30 +121,6 @@ def _named(collection: str, name: str) -> Select[Any]:
     return select(t.documents.c.id, t.documents.c.access, t.documents.c.root).where(*of_it)
 
 
-def kinds(connection: Connection, by_row: Mapping[int, Kind]) -> None:
-    """Store the kinds of passages. A version counts as changed if a kind differs."""
-    rows = [{"number": number, "new_kind": kind.value} for number, kind in by_row.items()]
-    of_it = t.passages.c.id == bindparam("number")
-    differs = (
-        select(t.passages.c.version_id)
-        .where(of_it, t.passages.c.kind != bindparam("new_kind"))
-        .scalar_subquery()
-    )
-    counted = change(t.versions).values(changed=_next_change(connection))
-    _each(connection, counted.where(t.versions.c.id == differs), rows)
-    _each(connection, change(t.passages).where(of_it).values(kind=bindparam("new_kind")), rows)
-
-
-def mark_classified(connection: Connection, collection: str, mark: str) -> None:
-    of_it = select(t.documents.c.id).where(t.documents.c.collection == collection)
-    version = t.versions.c
-    connection.execute(
-        change(t.versions)
-        .where(version.kind == "", version.kinds_by != mark, version.document_id.in_(of_it))
-        .values(kinds_by=mark)
-    )
-
-
 def _save(connection: Connection, new: NewVersion, today: date) -> set[str]:
     row = {
         "collection": new.collection, "name": new.document, "access": labels_text(new.access),
@@ -161,7 +137,6 @@ def _save(connection: Connection, new: NewVersion, today: date) -> set[str]:
         .limit(1)
     ).first()
     if newest and newest.key == new.key:
-        _correct_kind(connection, new, newest.id)
         _replace_passages(connection, new, newest.id)
     else:
         _insert(connection, new, document, today)
@@ -190,24 +165,6 @@ def _relabel(connection: Connection, new: NewVersion, document: int, today: date
     return families
 
 
-def _correct_kind(connection: Connection, new: NewVersion, version: int) -> None:
-    """Correct a stored kind that the document does not declare, left by an earlier release."""
-    declared = _declared(new)
-    changed = connection.execute(
-        change(t.versions)
-        .where(t.versions.c.id == version, t.versions.c.kind != declared)
-        .values(kind=declared, kinds_by="", changed=_next_change(connection))
-    ).rowcount
-    if changed:
-        kind = (new.kind or Kind.FACT).value
-        of_it = t.passages.c.version_id == version
-        connection.execute(change(t.passages).where(of_it).values(kind=kind))
-
-
-def _declared(new: NewVersion) -> str:
-    return new.kind.value if new.kind else ""
-
-
 def _replace_passages(connection: Connection, new: NewVersion, version: int) -> None:
     """Replace the passages of unchanged content that is now split differently. The index is
     rebuilt."""
@@ -218,7 +175,6 @@ def _replace_passages(connection: Connection, new: NewVersion, version: int) -> 
         return
     connection.execute(delete(t.passages).where(of_it))
     _insert_passages(connection, new, version)
-    connection.execute(change(t.versions).where(t.versions.c.id == version).values(kinds_by=""))
     connection.execute(change(t.store).values(epoch=t.store.c.epoch + 1))
 
 
@@ -226,7 +182,7 @@ def _insert(connection: Connection, new: NewVersion, document: int, today: date)
     last = select(func.coalesce(func.max(t.versions.c.sequence), 0)).scalar_subquery()
     row = {
         "document_id": document, "key": new.key, "label": new.label, "title": new.title,
-        "kind": _declared(new), "effective": iso(new.effective),
+        "kind": (new.kind or Kind.FACT).value, "effective": iso(new.effective),
         "expires": iso(new.expires), "family": new.family, "text": new.text,
         "content_hash": new.content_hash, "file_date": new.file_date.isoformat(),
         "seen": today.isoformat(), "force_from": "", "force_until": "", "changed": 0,
@@ -236,12 +192,11 @@ def _insert(connection: Connection, new: NewVersion, document: int, today: date)
 
 
 def _insert_passages(connection: Connection, new: NewVersion, version: int) -> None:
-    kind = (new.kind or Kind.FACT).value
     rows = [
         {
             "name": f"{new.document}@{new.key}#{piece.start}-{piece.end}", "version_id": version,
             "start": piece.start, "end": piece.end, "heading": json.dumps(piece.heading),
-            "page": piece.page, "text": new.text[piece.start : piece.end], "kind": kind,
+            "page": piece.page, "text": new.text[piece.start : piece.end],
             "content_hash": content, "input_hash": embedded,
         }
         for piece, (content, embedded) in zip(new.pieces, new.hashes, strict=True)

@@ -11,13 +11,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from suffice.checks.check import Check, run_checks
-from suffice.checks.citations import confirm_citations
-from suffice.checks.registry import SUPPORTING, open_checks
+from suffice.checks.check import Check
+from suffice.checks.findings import judged
+from suffice.checks.registry import open_checks
 from suffice.checks.sources import Documents
 from suffice.evidence.documents import StoredDocuments
 from suffice.evidence.index import Filter
-from suffice.evidence.sanitize import sanitized
 from suffice.evidence.store import Store
 from suffice.gate.gate import Gate, GateResult
 from suffice.gate.policies.coverage import Coverage
@@ -138,8 +137,7 @@ class Replay:
             day=trace.day,
             uncited=self.setup.options.get("uncited") == "True",
         )
-        trusted = sanitized(evidence)
-        return confirm_citations(draft, trusted, run_checks(checks, draft, trusted), SUPPORTING)
+        return judged(checks, draft, evidence)
 
 
 @dataclass(frozen=True, slots=True)

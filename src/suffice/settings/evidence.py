@@ -145,13 +145,3 @@ class FilterSettings(Checked):
     min_word_overlap: Share = setting(
         0.34, "A sentence with at least this share of the question's words is kept."
     )
-
-
-@dataclass(frozen=True, slots=True)
-class PrototypeSettings(Checked):
-    """Your own example sentences for each kind of passage, in addition to the built-in ones."""
-
-    fact: tuple[str, ...] = setting((), "Example sentences for the kind `fact`.")
-    qa: tuple[str, ...] = setting((), "Example sentences for the kind `qa` (question and answer).")
-    procedure: tuple[str, ...] = setting((), "Example sentences for the kind `procedure`.")
-    discussion: tuple[str, ...] = setting((), "Example sentences for the kind `discussion`.")

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
 from suffice.settings.checked import Checked
-from suffice.settings.evidence import PrototypeSettings
 from suffice.settings.limits import AtMost, Count, Range, Share, Weight, setting
 
 
@@ -196,9 +195,8 @@ class KindWeights(Checked):
 
 @dataclass(frozen=True, slots=True)
 class KindSettings(Checked):
-    """How the kind of a passage is recognised, and how much each kind counts."""
+    """How much each kind of passage counts. A document declares the kind of its passages."""
 
-    prototypes: PrototypeSettings = field(default_factory=PrototypeSettings)
     weights: KindWeights = field(default_factory=KindWeights)
 
 

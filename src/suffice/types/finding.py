@@ -66,6 +66,9 @@ class Code(StrEnum):
     UNSURE = "unsure"
     """The words are in the source, but the verifier cannot tell whether they support the claim."""
 
+    MARKED = "marked"
+    """The only source also holds words that look like an instruction to the model."""
+
     OMITTED = "omitted"
 
     BESIDE = "beside the question"

@@ -38,7 +38,8 @@ _DOUBTED = frozenset(
     {
         UNVERIFIED,
         *(code.value for code in (Code.NOT_RETRIEVED, Code.STALE, Code.EXPIRED)),
-        *(code.value for code in (Code.MISATTRIBUTED, Code.FAILED, Code.UNANSWERED)),
+        *(code.value for code in (Code.MISATTRIBUTED, Code.FAILED, Code.MARKED)),
+        Code.UNANSWERED.value,
     }
 )
 """Flags that allow CAVEAT at best, regardless of the routing table."""

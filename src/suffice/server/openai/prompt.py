@@ -9,6 +9,7 @@ from suffice.draft.brief import Brief
 from suffice.draft.flags import flagged
 from suffice.draft.prompt import messages as prompt
 from suffice.draft.shown import Rank, shown
+from suffice.evidence.sanitize import sanitized
 from suffice.types import Evidence
 
 OURS = "suffice"
@@ -40,7 +41,7 @@ def with_evidence(
 ) -> dict[str, Any]:
     """The request with rules and passages in its system message. For a revision, the earlier draft
     and the findings on it are appended."""
-    parts = shown(evidence, room, rank)
+    parts = shown(sanitized(evidence), room, rank)
     # The question is already part of the conversation.
     system, asked, *again = prompt("", parts, brief, flagged(evidence))
     rules = system.content if marks else f"{system.content}\n{_NO_MARKS}"

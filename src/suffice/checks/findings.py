@@ -1,0 +1,57 @@
+"""The findings on a draft: all checks, confirmed citations, and marks on what is doubtful."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+
+from suffice.checks.check import Check, run_checks
+from suffice.checks.citations import confirm_citations
+from suffice.checks.registry import SUPPORTING
+from suffice.evidence.sanitize import blank, instruction_in, sanitized
+from suffice.types import Claim, Code, Draft, Evidence, Finding, Support
+
+_REASON = "its only source also holds words that look like an instruction: “{}”"
+
+
+def judged(checks: Sequence[Check], draft: Draft, evidence: Evidence) -> tuple[Finding, ...]:
+    """The findings of all checks, with citations confirmed by the checks that compare them with
+    the cited text. Instructions to the model are not evidence, and a claim is MARKED if only
+    passages support it that also hold words like an instruction."""
+    trusted = sanitized(evidence)
+    found = run_checks(checks, draft, trusted)
+    settled = confirm_citations(draft, trusted, found, SUPPORTING)
+    words = {
+        passage.id: seen.quote
+        for passage, read in zip(evidence.passages, trusted.passages, strict=True)
+        if read != passage and (seen := instruction_in(passage))
+    }
+    rest = {finding.claim for finding in settled if _by(finding, words)}
+    if not rest:
+        return settled
+    rest -= _supported(checks, draft, trusted, words)
+    return tuple(
+        replace(finding, code=Code.MARKED, reason=_REASON.format(words[finding.passage_id or ""]))
+        if finding.claim in rest and _by(finding, words)
+        else finding
+        for finding in settled
+    )
+
+
+def _by(finding: Finding, words: Mapping[str, str]) -> bool:
+    """Whether one of these passages supports the claim."""
+    backed = finding.check in SUPPORTING and finding.support is Support.BACKED
+    return backed and finding.passage_id in words
+
+
+def _supported(
+    checks: Sequence[Check], draft: Draft, evidence: Evidence, without: Collection[str]
+) -> set[Claim]:
+    """The claims that the evidence supports without some of its passages."""
+    items = (
+        replace(item, passage=blank(item.passage)) if item.passage.id in without else item
+        for item in evidence
+    )
+    other = replace(evidence, items=tuple(items))
+    again = run_checks([one for one in checks if one.name in SUPPORTING], draft, other)
+    return {finding.claim for finding in again if finding.support is Support.BACKED}
