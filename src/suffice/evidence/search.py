@@ -1,12 +1,13 @@
-"""Finds evidence: embeds the question, queries the index, combines the scores, lets the verifier read
-the first passages, and joins neighbours."""
+"""Finds evidence: embeds the question, queries the index, combines the scores, lets the verifier
+read the first passages, and joins neighbours."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from statistics import median
+from types import MappingProxyType
 
 from suffice.errors import ModelMismatch, ModelUnreachable
 from suffice.evidence.deduplicate import distinct
@@ -23,7 +24,7 @@ from suffice.models.cross_encoder import CrossEncoder
 from suffice.models.embedder import Embedder
 from suffice.settings import CollectionSettings, SearchSettings, Settings
 from suffice.text.times import TimeAsked, When
-from suffice.types import Evidence, Retrieved
+from suffice.types import Evidence, Readings, Retrieved
 
 KEYWORDS_ONLY = "Searched by keywords only"
 # BM25 is unbounded. A BM25 score of this value counts as one half.
@@ -35,6 +36,10 @@ _MOST_COPIES = 8
 _ANSWERS = 0.03
 _SURE = 6.0
 _HOPELESS = 0.2
+
+
+Scores = Mapping[int, float]
+NO_SCORES: Scores = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,16 +61,30 @@ class Search:
     """Reads the first passages to order them; `None`: the scores of the index decide."""
 
     def __call__(self, question: str) -> Evidence:
-        (vector,), notes = self._vectors([question])
+        return self._found(question)
+
+    def widened(self, found: Evidence, queries: Sequence[str]) -> Evidence:
+        return self._found(found.question, queries, found.readings)
+
+    def _found(
+        self, question: str, queries: Sequence[str] = (), known: Readings | None = None
+    ) -> Evidence:
+        """The best passages for the question, of those that it and the queries find."""
+        (vector, *others), notes = self._vectors([question, *queries])
         filters = (self.allowed.dated(), *self.also)
         items: list[Retrieved] = []
+        readings = dict(known or {})
         near = vector is None
         for place, allowed in enumerate(filters):
             hits = self.index.search(vector, question, allowed, self.settings.candidates)
             near = near or (self._any_near(hits) and not (place and allowed.history))
+            scores = self._scores(queries, others, allowed)
+            missing = sorted(scores.keys() - {hit.number for hit in hits})
+            if missing:
+                hits = [*hits, *self.index.score(vector, question, allowed, missing)]
             items += [
                 item
-                for item in self.read(question, hits, allowed, place == 0)
+                for item in self.read(question, hits, allowed, place == 0, scores, readings)
                 if not any(earlier.allows(item.passage) for earlier in filters[:place])
             ]
         if not near:
@@ -73,7 +92,19 @@ class Search:
                 "No passage is similar in meaning to the question; searched by keywords only."
             )
         read_by = self.reader.id if self.reader else ""
-        return Evidence(question, tuple(items), tuple(notes), read_by=read_by)
+        return Evidence(question, tuple(items), tuple(notes), read_by=read_by, readings=readings)
+
+    def _scores(
+        self, queries: Sequence[str], vectors: Sequence[Vectors | None], allowed: Filter
+    ) -> dict[int, float]:
+        """The passages that other queries find, each with its best score for one of them."""
+        depth = max(self.settings.top_k, self.settings.rerank)
+        scores: dict[int, float] = {}
+        for query, vector in zip(queries, vectors, strict=True):
+            hits = self.index.search(vector, query, allowed, self.settings.candidates)
+            for hit in self._ranked(hits)[:depth]:
+                scores[hit.number] = max(scores.get(hit.number, 0.0), self.fused(hit))
+        return scores
 
     @property
     def chosen(self) -> When | None:
@@ -121,30 +152,44 @@ class Search:
         weight = self.settings.dense_weight
         return weight * hit.similarity + (1 - weight) * words
 
-    def _ranked(self, hits: Sequence[Hit]) -> list[Hit]:
+    def _ranked(self, hits: Sequence[Hit], scores: Scores = NO_SCORES) -> list[Hit]:
         """The hits, best first. If no passage is similar in meaning, BM25 alone decides."""
-        if self._any_near(hits):
-            return sorted(hits, key=lambda hit: (-self.fused(hit), hit.number))
+        if scores or self._any_near(hits):
+            return sorted(hits, key=lambda hit: (-self._score(hit, scores), hit.number))
         worded = [hit for hit in hits if hit.keywords > 0]
         return sorted(worded, key=lambda hit: (-hit.keywords, hit.number))
+
+    def _score(self, hit: Hit, scores: Scores) -> float:
+        """The score for the question, or a better one for another query."""
+        return max(self.fused(hit), scores.get(hit.number, 0.0))
 
     def _any_near(self, hits: Sequence[Hit]) -> bool:
         return any((hit.similarity or 0.0) >= self.settings.min_dense_similarity for hit in hits)
 
     def read(
-        self, question: str, hits: Sequence[Hit], allowed: Filter, by_verifier: bool = True
+        self,
+        question: str,
+        hits: Sequence[Hit],
+        allowed: Filter,
+        by_verifier: bool = True,
+        scores: Scores = NO_SCORES,
+        readings: dict[int, float | None] | None = None,
     ) -> tuple[Retrieved, ...]:
-        """The best hits as passages with their neighbours."""
+        """The best hits as passages with their neighbours. `scores` are those for other queries;
+        `readings` are used, and completed with what the verifier says of the others."""
         most = self.settings.top_k
         depth = self.settings.rerank if by_verifier and self.reader else 0
-        items = self._ordered(question, self._distinct(hits, allowed, max(most, depth)), depth)
+        items = self._distinct(hits, allowed, max(most, depth), scores)
+        items = self._ordered(question, items, depth, {} if readings is None else readings)
         return tuple(joined(items, self.store, allowed, self.settings.reading))[:most]
 
-    def _distinct(self, hits: Sequence[Hit], allowed: Filter, most: int) -> list[Retrieved]:
+    def _distinct(
+        self, hits: Sequence[Hit], allowed: Filter, most: int, scores: Scores = NO_SCORES
+    ) -> list[Retrieved]:
         """The best hits as stored, near copies of better ones left out. The store has the final say
         on what the filter allows."""
         diversity = self.own.gate.diversity if self.own else None
-        ranked = self._ranked(hits)
+        ranked = self._ranked(hits, scores)
         items: list[Retrieved] = []
         found = Evidence("")
         for start in range(0, len(ranked), most):
@@ -153,21 +198,31 @@ class Search:
             for hit in portion:
                 passage = passages.get(hit.number)
                 if passage is not None and allowed.allows(passage):
-                    scores = hit.similarity, hit.keywords, self.fused(hit)
-                    items.append(Retrieved(passage, *scores, number=hit.number))
+                    raw = hit.similarity, hit.keywords, self._score(hit, scores)
+                    items.append(Retrieved(passage, *raw, number=hit.number))
             found, _ = distinct(Evidence("", tuple(items)), diversity)
             if len(found) >= most or len(items) >= _MOST_COPIES * most:
                 break
         return list(found.items[:most])
 
-    def _ordered(self, question: str, items: list[Retrieved], depth: int) -> list[Retrieved]:
+    def _ordered(
+        self,
+        question: str,
+        items: list[Retrieved],
+        depth: int,
+        readings: dict[int, float | None],
+    ) -> list[Retrieved]:
         """The items, the first of them ordered by their scores together with what the verifier says
         of each: whether it answers the question."""
         if self.reader is None or not items:
             return items
         least = items[0].score - _HOPELESS
         first = [item for item in items[:depth] if item.score >= least]
-        odds = self.reader.answers(question, [placed(item.passage) for item in first])
+        new = [item for item in first if item.number not in readings]
+        texts = [placed(item.passage) for item in new]
+        said = self.reader.answers(question, texts) if texts else []
+        readings.update(zip((item.number for item in new), said, strict=True))
+        odds = [readings[item.number] for item in first]
         known = [value for value in odds if value is not None]
         if not known:
             return items
