@@ -68,6 +68,9 @@ def routes(route: RouteSettings | Mapping[str, RouteSettings], **server: Any) ->
     scripted in order."""
     named = {"default": route} if isinstance(route, RouteSettings) else dict(route)
     search = SearchSettings(rewrite="never")
+    for name, one in named.items():
+        if one.own is not None:
+            named[name] = replace(one, own=replace(one.own, search=search))
     return Settings(search=search, server=replace(ServerSettings(), routes=named, **server))
 
 
