@@ -20,7 +20,6 @@ from suffice.settings import (
     CollectionSettings,
     CoverageSettings,
     GateSettings,
-    SearchSettings,
     VerdictSettings,
 )
 from suffice.types import Claim, Draft, Evidence, Level
@@ -117,49 +116,7 @@ def test_versions_of_anyones_passages_do_not_mix(library: Library) -> None:
     assert verdict.gate.excluded[0].reason == "superseded by version 2"
 
 
-class Literalist:
-    """Finds a passage only by one specific word."""
-
-    def __init__(self) -> None:
-        self.asked: list[str] = []
-
-    def __call__(self, question: str) -> Sequence[Passage]:
-        self.asked.append(question)
-        text = "Customers park for free in the garage."
-        found = [Passage(id="1", text=text, document="parking")]
-        return found if "customer" in question else []
-
-
-def test_where_asked_for_it_searches_once_more_before_it_refuses(library: Library) -> None:
-    question = "Where do clients park for free?"
-    own = ("customer, client",)
-    settings = CollectionSettings(search=SearchSettings(rewrite="auto", synonyms=own))
-    verdict = Pipeline.of(Literalist(), library.embedder, settings).answer(question)
-    assert verdict.served
-    assert any("Searched again with rewritten queries" in note for note in verdict.notes)
-    once = Literalist()
-    assert not Pipeline.of(once, library.embedder).answer(question).served
-    assert once.asked == [question]
-
-
-def test_a_policy_that_counts_passages_is_not_given_more_of_them(library: Library) -> None:
-    for rewrite, asked in (("auto", 1), ("always", 3)):
-        shelf = Literalist()
-        settings = CollectionSettings(
-            search=SearchSettings(rewrite=rewrite, synonyms=("customer, client",)),  # type: ignore[arg-type]
-            gate=GateSettings(policy="coverage"),
-        )
-        Pipeline.of(shelf, library.embedder, settings).answer("Where do clients park for free?")
-        assert len(shelf.asked) == asked
-
-
-def test_an_answer_at_first_sight_takes_one_search(library: Library) -> None:
-    shelf = Literalist()
-    assert Pipeline.of(shelf, library.embedder).answer("Where do customers park for free?").served
-    assert len(shelf.asked) == 1
-
-
-def test_the_second_search_opens_no_gate_to_another_subject(library: Library) -> None:
+def test_no_gate_opens_to_another_subject(library: Library) -> None:
     rows = map(json.loads, Path("examples/questions.jsonl").read_text().splitlines())
     far = [row["question"] for row in rows if not row["answerable"] and not row["near_miss"]]
     for policy in ("tiers", "coverage"):

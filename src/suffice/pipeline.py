@@ -4,12 +4,12 @@
 
 No answer is released without a verdict. Nothing is drafted while the gate is closed, unless a
 person overrides it or the published block `sufficient_context:` asks for a draft anyway; such
-drafts get a caveat at best. Before the gate refuses, the pipeline may search again with a rewritten
-question (`search.rewrite`). A filter may mark what a drafter reads; it drops no passage, so the
-gate and the checks always receive all of the evidence. A draft that cannot be released is revised;
-then its citations are corrected; then it is trimmed to its backed claims; then it is replaced by
-quotations. If none of these can be released, the answer is withheld. A releasable draft with weak
-claims is trimmed too, if the rest can be released.
+drafts get a caveat at best. If an LLM drafts and the search is not sure of its result, the LLM is
+asked for more search queries (`search.rewrite`). A filter may mark what a drafter reads; it drops
+no passage, so the gate and the checks always receive all of the evidence. A draft that cannot be
+released is revised; then its citations are corrected; then it is trimmed to its backed claims; then
+it is replaced by quotations. If none of these can be released, the answer is withheld. A releasable
+draft with weak claims is trimmed too, if the rest can be released.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ from suffice.draft.revision import Revised, Round, revise
 from suffice.errors import ModelError
 from suffice.evidence.filter import Helpful
 from suffice.evidence.index import today
-from suffice.evidence.retrieve import find_again, find_each, retriever_at, time_of
+from suffice.evidence.retrieve import find_each, find_more, retriever_at, time_of
 from suffice.evidence.retriever import Retriever, gather
-from suffice.evidence.rewrite import rewritten
+from suffice.evidence.rewrite import Rewriter
 from suffice.gate.gate import Gate, GateResult
 from suffice.models.caching import CachedEmbedder
 from suffice.models.catalog import open_verifier
@@ -89,7 +89,8 @@ class Pipeline:
     """Quotes the evidence if no other draft can be released."""
     draft_settings: DraftSettings = field(default_factory=lambda: DraftSettings(revisions=0))
     verdict_settings: VerdictSettings = field(default_factory=VerdictSettings)
-    rewrite: bool = True
+    rewriter: Rewriter | None = None
+    """Asked for more search queries if the search is not sure of its result; `None`: never."""
     record: RecordSink | None = None
     """Records every decision before it is returned."""
     clock: Callable[[], date] = today
@@ -123,7 +124,7 @@ class Pipeline:
             quotes=Extractive(embedder, settings.draft, verifier) if writes else None,
             draft_settings=settings.draft if writes else replace(settings.draft, revisions=0),
             verdict_settings=settings.verdict,
-            rewrite=settings.rewrites,
+            rewriter=Rewriter.open(settings.search, settings.draft),
         )
 
     def answer(self, question: str, earlier: Sequence[Verdict] = ()) -> Verdict:
@@ -285,11 +286,6 @@ class Pipeline:
         apply_gate = timings.measured("gate", self.gate.apply)
         with timings.measure("search"):
             found = gather(question, retriever(question), self.embedder)
+            found = find_more(retriever, found, self.rewriter)
             found = find_each(retriever, found, self.embedder)
-        gated = apply_gate(found, when, day)
-        if self.rewrite and gated.decision.level in (Level.INSUFFICIENT, Level.REVIEW):
-            queries = rewritten(question, self.gate.explain.synonyms)
-            with timings.measure("search"):
-                found = find_again(retriever, found, queries, self.embedder)
-            gated = apply_gate(found, when, day)
-        return gated, Trace(found, when, day)
+        return apply_gate(found, when, day), Trace(found, when, day)

@@ -19,7 +19,13 @@ from suffice.evidence.library import Library
 from suffice.server.app import create_app
 from suffice.server.connection import config_of
 from suffice.server.gateway import Gateway
-from suffice.settings import MonitorSettings, RouteSettings, ServerSettings, Settings
+from suffice.settings import (
+    MonitorSettings,
+    RouteSettings,
+    SearchSettings,
+    ServerSettings,
+    Settings,
+)
 from suffice.testing.upstream import Reply, ScriptedUpstream
 from tests.waiting import PATIENCE, until
 
@@ -58,9 +64,14 @@ class RunningGateway:
 
 
 def routes(route: RouteSettings | Mapping[str, RouteSettings], **server: Any) -> Settings:
-    """Settings with one or several routes."""
+    """Settings with one or several routes. The upstream is asked for drafts only: its replies are
+    scripted in order."""
     named = {"default": route} if isinstance(route, RouteSettings) else dict(route)
-    return Settings(server=replace(ServerSettings(), routes=named, **server))
+    search = SearchSettings(rewrite="never")
+    for name, one in named.items():
+        if one.own is not None:
+            named[name] = replace(one, own=replace(one.own, search=search))
+    return Settings(search=search, server=replace(ServerSettings(), routes=named, **server))
 
 
 @contextmanager

@@ -105,7 +105,6 @@ def route(script: Script) -> Route:
         embedder=embedder,
         draft_settings=OWN.draft,
         verdict_settings=OWN.verdict,
-        rewrite=False,
     )
     parts = Parts(cast(Any, None), embedder, cast(Any, None))
     known: Any = {(frozenset[str](), marks): (Verbatim(), Words()) for marks in (True, False)}

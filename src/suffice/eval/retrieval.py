@@ -79,7 +79,8 @@ def _rankings(search: Search, question: str, vector: Any) -> dict[str, Ranking]:
     hits = search.index.search(vector, question, search.allowed, _DEEP)
     names = {n: p.document for n, p in search.store.passages([h.number for h in hits]).items()}
     hybrid = _documents(hits, names, search.fused)
-    read = [item.passage.document for item in search.ordered(question, hits, search.allowed)]
+    found = search.ordered(question, search.scored(hits), search.allowed, {})
+    read = [item.passage.document for item in found]
     return {
         "reranked": list(dict.fromkeys([*read, *hybrid])),
         "hybrid": hybrid,
@@ -94,7 +95,7 @@ def _timed(search: Search, question: str, vector: Any, way: str) -> float:
     dense = None if way == "bm25" else vector
     words = "" if way == "dense" else question
     hits = search.index.search(dense, words, search.allowed, search.settings.candidates)
-    search.read(question, hits, search.allowed, by_verifier=way == "reranked")
+    search.read(question, search.scored(hits), search.allowed, {} if way == "reranked" else None)
     return time.perf_counter() - start
 
 

@@ -1,5 +1,5 @@
-"""Finds evidence with any retriever: for the time asked about, and again with rewritten queries
-before a question is refused."""
+"""Finds evidence with any retriever: for the time asked about, with the queries of an LLM, and for
+each of several questions."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from dataclasses import replace
 from datetime import date
 from itertools import islice
 
-from suffice.evidence.retriever import LooksBack, Retriever, SearchesAgain, gather
+from suffice.errors import ModelError
+from suffice.evidence.retriever import LooksBack, Retriever, SearchesAgain, Widens, gather
+from suffice.evidence.rewrite import Rewriter
 from suffice.models.embedder import Embedder
 from suffice.text.several import several
 from suffice.text.times import When
@@ -16,6 +18,7 @@ from suffice.text.when import asked_about
 from suffice.types import Evidence, Retrieved
 
 SEARCHED_AGAIN = "Searched again with rewritten queries: {}."
+NOT_AGAIN = "Searched with the words of the question only: {}"
 _MORE = 5
 """A second search adds as many passages as the first found, but at least this many."""
 
@@ -37,13 +40,18 @@ def find_each(retriever: Retriever, evidence: Evidence, embedder: Embedder | Non
     return _with_more(retriever, evidence, asked, embedder) if len(asked) > 1 else evidence
 
 
-def find_again(
-    retriever: Retriever, evidence: Evidence, queries: Sequence[str], embedder: Embedder | None
-) -> Evidence:
-    """The evidence, with passages that other queries find, and a note about it."""
+def find_more(retriever: Retriever, found: Evidence, rewriter: Rewriter | None) -> Evidence:
+    """The evidence of a search that also looks for other queries for the question, with a note
+    about it."""
+    if rewriter is None or not isinstance(retriever, Widens):
+        return found
+    try:
+        queries = rewriter.queries(found)
+    except ModelError as problem:
+        return replace(found, notes=(*found.notes, NOT_AGAIN.format(problem.message)))
     if not queries:
-        return evidence
-    found = _with_more(retriever, evidence, queries, embedder)
+        return found
+    found = retriever.widened(found, queries)
     note = SEARCHED_AGAIN.format("; ".join(f"“{query}”" for query in queries))
     return replace(found, notes=(*found.notes, note))
 

@@ -38,6 +38,16 @@ class SearchesAgain(Protocol):
         ...
 
 
+@runtime_checkable
+class Widens(Protocol):
+    """A retriever that can search with other queries beside the question (optional)."""
+
+    def widened(self, found: Evidence, queries: Sequence[str]) -> Evidence:
+        """The best passages for the question, of those that it and the queries find. `found` is
+        what this retriever found for the question alone."""
+        ...
+
+
 def gather(question: str, found: Found, embedder: Embedder | None) -> Evidence:
     """The results of any retriever as evidence. Missing relevance scores are computed."""
     if isinstance(found, Evidence):

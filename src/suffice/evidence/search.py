@@ -3,11 +3,12 @@ read the first passages, and joins neighbours."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from itertools import islice
 from statistics import median
+from types import MappingProxyType
 
 from suffice.errors import ModelMismatch, ModelUnreachable
 from suffice.evidence.deduplicate import distinct
@@ -24,7 +25,7 @@ from suffice.models.cross_encoder import CrossEncoder
 from suffice.models.embedder import Embedder
 from suffice.settings import CollectionSettings, SearchSettings, Settings
 from suffice.text.times import TimeAsked, When
-from suffice.types import Evidence, Retrieved
+from suffice.types import Evidence, Readings, Retrieved
 
 KEYWORDS_ONLY = "Searched by keywords only"
 # BM25 is unbounded. A BM25 score of this value counts as one half.
@@ -40,6 +41,13 @@ _HOPELESS = 0.2
 # as all of them together have at most so many characters.
 _CLOSE = 0.15
 _ROOM = 16_000
+
+
+Scores = Mapping[int, float]
+Scored = Sequence[tuple[Hit, float]]
+Said = dict[int, float | None]
+"""`Readings` that are being made."""
+NO_SCORES: Scores = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,16 +69,31 @@ class Search:
     """Reads the first passages to order them; `None`: the scores of the index decide."""
 
     def __call__(self, question: str) -> Evidence:
-        (vector,), notes = self._vectors([question])
+        return self._found(question)
+
+    def widened(self, found: Evidence, queries: Sequence[str]) -> Evidence:
+        return self._found(found.question, queries, found.readings)
+
+    def _found(
+        self, question: str, queries: Sequence[str] = (), known: Readings | None = None
+    ) -> Evidence:
+        """The best passages for the question, of those that it and the queries find."""
+        (vector, *others), notes = self._vectors([question, *queries])
         filters = (self.allowed.dated(), *self.also)
         items: list[Retrieved] = []
+        readings = dict(known or {})
         near = vector is None
         for place, allowed in enumerate(filters):
             hits = self.index.search(vector, question, allowed, self.settings.candidates)
             near = near or (self._any_near(hits) and not (place and allowed.history))
+            scores = self._scores(queries, others, allowed)
+            missing = sorted(scores.keys() - {hit.number for hit in hits})
+            if missing:
+                hits = [*hits, *self.index.score(vector, question, allowed, missing)]
+            read = readings if place == 0 else None
             items += [
                 item
-                for item in self.read(question, hits, allowed, place == 0)
+                for item in self.read(question, self.scored(hits, scores), allowed, read)
                 if not any(earlier.allows(item.passage) for earlier in filters[:place])
             ]
         if not near:
@@ -78,7 +101,19 @@ class Search:
                 "No passage is similar in meaning to the question; searched by keywords only."
             )
         read_by = self.reader.id if self.reader else ""
-        return Evidence(question, tuple(items), tuple(notes), read_by=read_by)
+        return Evidence(question, tuple(items), tuple(notes), read_by=read_by, readings=readings)
+
+    def _scores(
+        self, queries: Sequence[str], vectors: Sequence[Vectors | None], allowed: Filter
+    ) -> dict[int, float]:
+        """The passages that other queries find, each with its best score for one of them."""
+        depth = max(self.settings.top_k, self.settings.rerank)
+        scores: dict[int, float] = {}
+        for query, vector in zip(queries, vectors, strict=True):
+            hits = self.index.search(vector, query, allowed, self.settings.candidates)
+            for hit, score in self.scored(hits)[:depth]:
+                scores[hit.number] = max(scores.get(hit.number, 0.0), score)
+        return scores
 
     @property
     def chosen(self) -> When | None:
@@ -101,9 +136,9 @@ class Search:
         allowed, depth = self.allowed.dated(), self.settings.candidates
         numbers: dict[int, None] = {}
         for query, other in zip(queries, others, strict=True):
-            hits = self._scored(self.index.search(other, query, allowed, depth))
+            hits = self.scored(self.index.search(other, query, allowed, depth))
             numbers |= dict.fromkeys(hit.number for hit, _ in hits[: self.settings.top_k])
-        found = self.index.score(vector, question, allowed, list(numbers))
+        found = self.scored(self.index.score(vector, question, allowed, list(numbers)))
         return Evidence(question, tuple(self._distinct(found, allowed, len(found))), tuple(notes))
 
     def _vectors(self, texts: Sequence[str]) -> tuple[list[Vectors | None], list[str]]:
@@ -125,25 +160,24 @@ class Search:
         weight = self.settings.dense_weight
         return weight * hit.similarity + (1 - weight) * _worded(hit)
 
-    def _scored(self, hits: Sequence[Hit]) -> list[tuple[Hit, float]]:
-        """The hits with their scores, best first. If no passage is similar in meaning, BM25 alone
-        decides."""
-        near = self._any_near(hits)
-        scored = [(hit, self.fused(hit) if near else _worded(hit)) for hit in hits]
-        if not near:
-            scored = [(hit, score) for hit, score in scored if score > 0]
-        return sorted(scored, key=lambda pair: (-pair[1], pair[0].number))
+    def scored(self, hits: Sequence[Hit], others: Scores = NO_SCORES) -> Scored:
+        """The hits with their scores, best first. `others` are scores for other queries; a better
+        one counts. If no passage is similar in meaning, BM25 alone decides."""
+        near = bool(others) or self._any_near(hits)
+        own = self.fused if near else _worded
+        scored = [(hit, max(own(hit), others.get(hit.number, 0.0))) for hit in hits]
+        kept = [(hit, score) for hit, score in scored if near or score > 0]
+        return sorted(kept, key=lambda pair: (-pair[1], pair[0].number))
 
     def _any_near(self, hits: Sequence[Hit]) -> bool:
         return any((hit.similarity or 0.0) >= self.settings.min_dense_similarity for hit in hits)
 
     def read(
-        self, question: str, hits: Sequence[Hit], allowed: Filter, by_verifier: bool = True
+        self, question: str, scored: Scored, allowed: Filter, readings: Said | None
     ) -> tuple[Retrieved, ...]:
         """The best hits as passages with their neighbours."""
-        items = self.ordered(question, hits, allowed, by_verifier)
-        found = joined(items, self.store, allowed, self.settings.reading)
-        return tuple(self._enough(found))
+        items = self.ordered(question, scored, allowed, readings)
+        return tuple(self._enough(joined(items, self.store, allowed, self.settings.reading)))
 
     def _enough(self, found: Iterable[Retrieved]) -> Iterator[Retrieved]:
         """The first items, and those after them that are nearly as good as the best."""
@@ -157,19 +191,18 @@ class Search:
             yield item
 
     def ordered(
-        self, question: str, hits: Sequence[Hit], allowed: Filter, by_verifier: bool = True
+        self, question: str, scored: Scored, allowed: Filter, readings: Said | None
     ) -> list[Retrieved]:
-        """The best hits as they are stored, the first of them in the order that the verifier
-        gives them."""
-        depth = self.settings.rerank if by_verifier and self.reader else 0
-        items = self._distinct(hits, allowed, max(self.settings.top_k, depth))
-        return self._ordered(question, items, depth)
+        """The best hits as they are stored, the first of them in the order that the verifier gives
+        them. Its readings are used and completed; without a place for them, it is not asked."""
+        depth = self.settings.rerank if self.reader and readings is not None else 0
+        items = self._distinct(scored, allowed, max(self.settings.top_k, depth))
+        return self._ordered(question, items, depth, {} if readings is None else readings)
 
-    def _distinct(self, hits: Sequence[Hit], allowed: Filter, most: int) -> list[Retrieved]:
+    def _distinct(self, scored: Scored, allowed: Filter, most: int) -> list[Retrieved]:
         """The best hits as stored, near copies of better ones left out. The store has the final say
         on what the filter allows."""
         diversity = self.own.gate.diversity if self.own else None
-        scored = self._scored(hits)
         items: list[Retrieved] = []
         found = Evidence("")
         for start in range(0, len(scored), most):
@@ -185,14 +218,24 @@ class Search:
                 break
         return list(found.items[:most])
 
-    def _ordered(self, question: str, items: list[Retrieved], depth: int) -> list[Retrieved]:
+    def _ordered(
+        self,
+        question: str,
+        items: list[Retrieved],
+        depth: int,
+        readings: Said,
+    ) -> list[Retrieved]:
         """The items, the first of them ordered by their scores together with what the verifier says
         of each: whether it answers the question."""
         if self.reader is None or not items:
             return items
         least = items[0].score - _HOPELESS
         first = [item for item in items[:depth] if item.score >= least]
-        odds = self.reader.answers(question, [placed(item.passage) for item in first])
+        new = [item for item in first if item.number not in readings]
+        texts = [placed(item.passage) for item in new]
+        said = self.reader.answers(question, texts) if texts else []
+        readings.update(zip((item.number for item in new), said, strict=True))
+        odds = [readings[item.number] for item in first]
         known = [value for value in odds if value is not None]
         if not known:
             return items

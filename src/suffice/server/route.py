@@ -174,6 +174,11 @@ class Beside:
     def again(self, question: str, queries: Sequence[str]) -> Evidence:
         return self.search.again(question, queries)
 
+    def widened(self, found: Evidence, queries: Sequence[str]) -> Evidence:
+        carried = found.items[: len(self.given)]
+        found = self.search.widened(found, queries)
+        return replace(found, items=(*carried, *found.items))
+
 
 def open_route(
     name: str,

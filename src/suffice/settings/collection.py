@@ -22,10 +22,3 @@ class CollectionSettings(Checked):
     checks: ChecksSettings = field(default_factory=ChecksSettings)
     verdict: VerdictSettings = field(default_factory=VerdictSettings)
     judge: JudgeSettings = field(default_factory=JudgeSettings)
-
-    @property
-    def rewrites(self) -> bool:
-        """Whether to search again before refusing a question. `auto` excludes policies that count
-        passages, because they would mistake more passages for more evidence."""
-        counts = self.gate.policy in ("coverage", "bound", "checkpoint")
-        return self.search.rewrite == "always" or (self.search.rewrite == "auto" and not counts)

@@ -91,10 +91,13 @@ class SearchSettings(Checked):
         0.2, "If no candidate reaches this cosine, keywords alone decide the ranking."
     )
     rewrite: Literal["auto", "always", "never"] = setting(
-        "never",
-        "Whether to search again with other words before refusing a question. `auto`: not with "
-        "policies that count passages. On the real documents of the dev set, a second search "
-        "produced more wrong answers than right ones.",
+        "auto",
+        "Whether the LLM that drafts is asked for two or three more search queries, in the words "
+        "that the documents may use: at most one short call per question. `auto`: unless the "
+        "search is sure of its result. Without an LLM (`draft.llm`), never.",
+    )
+    rewrite_seconds: Annotated[float, Range(0.1, 3600)] = setting(
+        10.0, "Seconds to wait for these queries. Without them, the question alone is searched for."
     )
     synonyms: tuple[str, ...] = setting(
         (),

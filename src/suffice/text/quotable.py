@@ -58,8 +58,12 @@ def quotable(text: str) -> list[Block]:
             continue
         above = tuple(name for _, name in headings)
         if kind == "row":
-            rows = [one for one in statements(text[: spans[-1][1]]) if one.slices[-1][0] >= spans[0][0]]
-            found += [Block(row.slices, above) for row in rows if "|" in text[slice(*row.slices[-1])]]
+            rows = [
+                one for one in statements(text[: spans[-1][1]]) if one.slices[-1][0] >= spans[0][0]
+            ]
+            found += [
+                Block(row.slices, above) for row in rows if "|" in text[slice(*row.slices[-1])]
+            ]
         elif kind == "item":
             found += [Block(one, above, asked) for one in _list(text, spans, lead)]
             asked = ""

@@ -1,7 +1,6 @@
 """Synonyms from the setting `search.synonyms`.
 
-They improve a second search. They also prevent "client" in a question from being reported as
-missing if the documents say "customer".
+They prevent "client" in a question from being reported as missing if the documents say "customer".
 """
 
 from __future__ import annotations

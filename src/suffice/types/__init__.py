@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from suffice.types.draft import Citation, Claim, Draft
-from suffice.types.evidence import CARRIED, INDEXED, Evidence, Kind, Passage, Retrieved
+from suffice.types.evidence import CARRIED, INDEXED, Evidence, Kind, Passage, Readings, Retrieved
 from suffice.types.finding import Code, Fact, Finding, Hallucination, Support
 from suffice.types.gate import Conflict, Exclusion, GateDecision, Level, Signal
 from suffice.types.verdict import Action, Attempt, Grade, Rescue, Source, Verdict
@@ -28,6 +28,7 @@ __all__ = [
     "Kind",
     "Level",
     "Passage",
+    "Readings",
     "Rescue",
     "Retrieved",
     "Signal",

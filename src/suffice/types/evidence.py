@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from datetime import date
 from enum import StrEnum
 
 _DIGEST = re.compile(r"[0-9a-f]{8}")
+Readings = Mapping[int, float | None]
+"""What a verifier said of passages, by their numbers in the index (`Retrieved.answers`)."""
 CARRIED, INDEXED = "carried", "indexed"
 
 
@@ -147,6 +149,8 @@ class Evidence:
     """Number of trailing items that are earlier answers; citations never refer to them."""
     read_by: str = ""
     """The verifier that has read the items for this question; empty if none has."""
+    readings: Readings = field(default_factory=dict, compare=False, repr=False)
+    """All that it said, also of passages that are not among the items."""
 
     def __iter__(self) -> Iterator[Retrieved]:
         return iter(self.items)

@@ -51,7 +51,7 @@ class Assessment:
 
 def read_rulings(reply: str, claims: int) -> tuple[Ruling, ...]:
     """The rulings on all claims, in order."""
-    rows = _object(_loaded(reply), "verdicts")["verdicts"]
+    rows = _object(loaded(reply), "verdicts")["verdicts"]
     found: dict[int, Ruling] = {}
     for row in _list(rows):
         entry = _object(row, "claim", "passage", "quote", "verdict")
@@ -69,7 +69,7 @@ def read_rulings(reply: str, claims: int) -> tuple[Ruling, ...]:
 
 
 def read_assessment(reply: str) -> Assessment:
-    entry = _object(_loaded(reply), "quotes", "missing", "enough")
+    entry = _object(loaded(reply), "quotes", "missing", "enough")
     if not isinstance(entry["enough"], bool):
         raise ValueError("'enough' is neither true nor false")
     quotes = tuple(_quoted(_object(row, "passage", "quote")) for row in _list(entry["quotes"]))
@@ -82,7 +82,8 @@ def shown_missing(missing: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(line for line in missing if not _LINK.search(line))[:_MOST_MISSING]
 
 
-def _loaded(reply: str) -> Any:
+def loaded(reply: str) -> Any:
+    """The JSON value of a reply."""
     text = _unfenced(_THOUGHT.sub("", reply, count=1).strip())
     try:
         return json.loads(text, object_pairs_hook=_once)

@@ -66,6 +66,9 @@ class Drafting:
         changes = not (self.as_drafted or asked.structured)
         way = Way(asked.given, asked.indexed, self.marks, as_drafted=not changes)
         pipeline = self.route.pipeline(self.caller, way, asked.tag)
+        if (rewriter := pipeline.rewriter) and not rewriter.model:
+            model = self.route.model(asked.body.get("model"))
+            pipeline = replace(pipeline, rewriter=replace(rewriter, model=model))
         turn = pipeline.begin(asked.question)
         self.timings = turn.timings.seconds
         closed = pipeline.refusal(turn)
