@@ -134,7 +134,7 @@ def test_thresholds_name_their_certificate() -> None:
 
 
 def test_a_setup_is_named_by_what_it_says_and_read_back() -> None:
-    draft = DraftSettings(llm="https://user:secret@host/v1", max_sentences=5)
+    draft = DraftSettings(llm="https://user:secret@host/v1", max_blocks=5)
     chosen = CollectionSettings(
         draft=draft, verdict=VerdictSettings(gap_webhook="https://hooks.example/secret")
     )

@@ -1,4 +1,4 @@
-"""The drafter that needs no LLM: it answers with sentences quoted from the evidence.
+"""The drafter that needs no LLM: it answers with blocks quoted from the evidence.
 
 Every claim in its draft is copied verbatim from the passage it cites.
 """
@@ -13,11 +13,9 @@ from typing import cast
 from suffice.draft.brief import PLAIN, Brief
 from suffice.draft.flags import flag_notes, flagged, statements_for_drafter
 from suffice.draft.quotation import Ranked, compose
-from suffice.evidence.sanitize import cleared
 from suffice.evidence.split import context
 from suffice.models.embedder import Embedder
 from suffice.models.llm.verifier import below_llm
-from suffice.models.odds import log_odds, mean_odds
 from suffice.models.verifier import (
     FindsSentences,
     Pair,
@@ -27,17 +25,17 @@ from suffice.models.verifier import (
 )
 from suffice.settings import DraftSettings
 from suffice.switch import rule
+from suffice.text.quotable import Block, is_heading, quotable
 from suffice.text.readable import readable
+from suffice.text.sentences import Span
 from suffice.text.several import several
 from suffice.text.statements import Statement, statements
 from suffice.types import Draft, Evidence, Passage
 
 EVEN = 0.5
-_READ_ALONE = 5
-"""The number of top statements that the verifier scores again, each by itself."""
+_READ_ALONE = 8
+"""The number of top blocks that the verifier reads, each by itself."""
 _WORD = re.compile(r"\w+")
-_WIDEN = 1.0
-"""The gain in log-odds that justifies quoting a statement together with the one before it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,10 +64,16 @@ class Extractive:
         )
 
     def answer(self, question: str, evidence: Evidence) -> list[Ranked]:
-        """The statements that answer one question."""
-        ranked = self.rank(evidence, question)
-        best = max(_READ_ALONE, self.settings.max_sentences)
-        return self.choose(self.reread(question, ranked[:best]), ranked[best:])
+        """The blocks that answer one question; without a verifier, the statements."""
+        ranked = [
+            entry
+            for entry in self.rank(evidence, question)
+            if not is_heading(entry.statement.wording)
+        ]
+        if not isinstance(self.verifier, FindsSentences):
+            return self.choose(ranked)
+        found = blocks(ranked)
+        return self.choose(self.reread(question, found[:_READ_ALONE]), found[_READ_ALONE:])
 
     def rank(self, evidence: Evidence, question: str = "") -> list[Ranked]:
         """All usable statements, best first. Instructions to the model are none."""
@@ -83,21 +87,11 @@ class Extractive:
         return sorted(ranked, key=lambda entry: -entry.score)
 
     def reread(self, question: str, ranked: Sequence[Ranked]) -> list[Ranked]:
-        """The best statements, ranked again by how well each answers on its own. In context, a
+        """The best blocks, ranked again by how well each answers on its own. In context, a
         statement may get credit for what its neighbours say."""
-        if not ranked or not isinstance(self.verifier, FindsSentences):
-            return list(ranked)
-        best = list(ranked)
-        wider = [_with_previous(entry) for entry in best]
-        pairs = [Pair(question, (entry.alone,)) for entry in (*best, *wider)]
+        pairs = [Pair(question, (entry.alone,)) for entry in ranked]
         scores = below_llm(cast(Verifier, self.verifier)).sufficiency(pairs)
-        narrow, wide = scores[: len(best)], scores[len(best) :]
-        read = [
-            _judged(entry, score)
-            if log_odds(more.enough) < log_odds(score.enough) + _WIDEN
-            else _judged(other, more)
-            for entry, score, other, more in zip(best, narrow, wider, wide, strict=True)
-        ]
+        read = [_judged(entry, score) for entry, score in zip(ranked, scores, strict=True)]
         return sorted(read, key=lambda entry: -entry.score)
 
     def _cosines(self, question: str, found: Sequence[tuple[Passage, Statement]]) -> list[float]:
@@ -118,7 +112,7 @@ class Extractive:
         good = min(good, EVEN) if by_verifier else good
         chosen: list[Ranked] = []
         for entry in ranked:
-            if len(chosen) == self.settings.max_sentences or entry.score < good:
+            if len(chosen) == self.settings.max_blocks or entry.score < good:
                 break
             if any(_is_within(entry, other) for other in chosen):
                 continue
@@ -142,22 +136,32 @@ def _surest(chosen: Sequence[Ranked]) -> float | None:
 def _judged(entry: Ranked, alone: SufficiencyScore) -> Ranked:
     if alone.unchecked:
         return entry
-    return replace(entry, score=mean_odds((entry.score, alone.enough)), answers=alone.enough)
+    return replace(entry, score=alone.enough, answers=alone.enough)
 
 
-def _with_previous(entry: Ranked) -> Ranked:
-    """The statement together with the one before it; table rows and first statements unchanged."""
-    (start, end), *more = entry.statement.slices
-    before = None
-    for one in statements(cleared(entry.passage).text):
-        if one.slices[-1][1] > start:
-            break
-        before = one
-    if more or before is None:
-        return entry
-    span = before.slices[0][0], end
-    text = entry.passage.text[slice(*span)]
-    return entry if "|" in text else replace(entry, statement=Statement((span,), text))
+def blocks(ranked: Sequence[Ranked]) -> list[Ranked]:
+    """The blocks around the statements, each with the score of its best one, best first. A
+    statement stands alone if others of its block may not be quoted."""
+    usable: dict[str, set[Statement]] = {}
+    for entry in ranked:
+        usable.setdefault(entry.passage.id, set()).add(entry.statement)
+    whole: dict[str, list[Block]] = {}
+    found: dict[tuple[str, tuple[Span, ...]], Ranked] = {}
+    for entry in ranked:
+        passage = entry.passage
+        if passage.id not in whole:
+            own = usable[passage.id]
+            whole[passage.id] = [
+                block
+                for block in quotable(passage.text)
+                if all(one in own for one in statements(passage.text) if block.covers(one))
+            ]
+        block = next((one for one in whole[passage.id] if one.covers(entry.statement)), None)
+        if block is not None:
+            quoted = Statement(block.slices, block.wording(passage.text))
+            entry = replace(entry, statement=quoted, headings=block.headings)
+        found.setdefault((passage.id, entry.statement.slices), entry)
+    return list(found.values())
 
 
 def answering(

@@ -19,20 +19,23 @@ _CELL = re.compile(r"[^|]+")
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """A statement with its score as an answer to the question."""
+    """A statement, or the block around it, with its score as an answer to the question."""
 
     passage: Passage
     statement: Statement
     score: float
     answers: float | None = None
     """The probability that it answers the question by itself, if it was judged."""
+    headings: tuple[str, ...] = ()
+    """The headings within the passage above a block."""
 
     @property
     def alone(self) -> str:
         """The statement with its headings, and a table row with its header."""
         row = len(self.statement.slices) > 1
         text = "\n".join(self.quotes) if row else self.statement.wording
-        return placed(replace(self.passage, text=text))
+        heading = (*self.passage.heading, *self.headings)
+        return placed(replace(self.passage, text=text, heading=heading))
 
     @property
     def quotes(self) -> list[str]:

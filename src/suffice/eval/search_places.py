@@ -134,8 +134,8 @@ def _placed(
     chosen = frozenset[str]().union(*best)
     gained = sum(1 / math.log2(places[name] + 1) for name in chosen if places.get(name, 11) <= 10)
     most = sum(1 / math.log2(place + 1) for place in range(1, min(len(chosen), 10) + 1))
-    place = None if last == beyond else last
-    return Placed(collection, case.type, case.question, place, min(1.0, gained / most))
+    found_at = None if last == beyond else last
+    return Placed(collection, case.type, case.question, found_at, min(1.0, gained / most))
 
 
 def _last(way: Way, places: Mapping[str, int], beyond: int) -> int:

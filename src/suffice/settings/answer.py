@@ -13,8 +13,10 @@ from suffice.settings.limits import AtMost, Count, Range, Share, setting
 class DraftSettings(Checked):
     """How a draft is written: by quoting the evidence or by an LLM."""
 
-    max_sentences: Annotated[int, Range(1, 20)] = setting(
-        3, "Extractive drafter: maximum number of statements in an answer."
+    max_blocks: Annotated[int, Range(1, 20)] = setting(
+        2,
+        "Extractive drafter: maximum number of blocks in an answer: paragraphs, list items with "
+        "their lead-in, table rows with their header.",
     )
     min_similarity: Share = setting(
         0.40,
@@ -23,8 +25,8 @@ class DraftSettings(Checked):
     )
     min_share_of_best: Share = setting(
         0.90,
-        "Extractive drafter: further statements must reach this share of the best statement's "
-        "score. Statements that the verifier gives at least even odds are always kept.",
+        "Extractive drafter: further blocks must reach this share of the best one's "
+        "score. Blocks that the verifier gives at least even odds are always kept.",
     )
     llm: str = setting(
         "extractive",

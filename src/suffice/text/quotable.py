@@ -12,12 +12,14 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 
 from suffice.text.sentences import ITEM_MARK, Span, blocks, sentences
-from suffice.text.statements import Statement, statements
+from suffice.text.statements import Statement, leans, statements
 
 _LONGEST = 90
 """The words of a block; a longer paragraph or list is several."""
 _STEPS = 180
 """The words of a list of numbered steps that is quoted as a whole."""
+_ASKED = 40
+"""The words of a paragraph that is the question of the next one."""
 _HEADING = re.compile(r"[ \t]*#{1,6}[ \t]+(\S[^\n]*)")
 _STEP = re.compile(r"\s*\d{1,3}[.)]\s")
 _WORD = re.compile(r"\w+")
@@ -32,8 +34,10 @@ class Block:
     asked: str = ""
     """The question that stands above it, if it is the answer to one."""
 
-    def text(self, passage: str) -> str:
-        return "\n".join(passage[start:end] for start, end in self.slices)
+    def wording(self, passage: str) -> str:
+        """The block as it is read, below the question that it answers."""
+        parts = (passage[start:end] for start, end in self.slices)
+        return "\n".join([*([self.asked] if self.asked else []), *parts])
 
     def covers(self, statement: Statement) -> bool:
         """Whether the statement's own words stand in the block."""
@@ -44,74 +48,92 @@ class Block:
 def quotable(text: str) -> list[Block]:
     """The blocks of a passage, in order."""
     found: list[Block] = []
-    headings: list[tuple[int, str]] = []
+    headings: tuple[tuple[int, str], ...] = ()
     lead: Span | None = None
     asked = ""
     for kind, run in groupby(_parts(text), key=lambda part: part[0]):
         spans = [span for _, span in run]
         if kind == "heading":
-            for start, end in spans:
-                level = len(text[start:end].lstrip()) - len(text[start:end].lstrip().lstrip("#"))
-                headings = [one for one in headings if one[0] < level]
-                headings.append((level, text[start:end].strip().lstrip("#").strip()))
+            headings = _below(headings, [text[slice(*span)] for span in spans])
             lead, asked = None, ""
             continue
         above = tuple(name for _, name in headings)
         if kind == "row":
-            rows = [
-                one for one in statements(text[: spans[-1][1]]) if one.slices[-1][0] >= spans[0][0]
-            ]
-            found += [
-                Block(row.slices, above) for row in rows if "|" in text[slice(*row.slices[-1])]
-            ]
-        elif kind == "item":
+            found += [Block(row, above) for row in _rows(text, spans)]
+        elif kind in ("step", "item"):
             found += [Block(one, above, asked) for one in _list(text, spans, lead)]
-            asked = ""
         else:
-            lead = None
+            last = text[slice(*spans[-1])].rstrip("*_ ")
+            lead = spans.pop() if last.endswith(":") else None
             for span in spans:
-                paragraph = text[slice(*span)]
-                if paragraph.rstrip("*_ ").endswith("?") and len(_WORD.findall(paragraph)) <= 40:
-                    asked = paragraph
+                if is_question(text[slice(*span)]):
+                    asked = text[slice(*span)]
                     continue
-                lead = span if paragraph.rstrip("*_ ").endswith(":") else None
-                found += [Block((one,), above, asked) for one in _paragraph(text, span)]
+                own = [Block((one,), above, asked) for one in _paragraph(text, span)]
+                before = found[-1:] if span != spans[0] and not asked else []
+                if before and leans(text[slice(*span)]):
+                    own = _with(before[0], own, text)
+                    del found[-1]
+                found += own
                 asked = ""
-            if lead and _followed_by_list(text, lead):
-                found.pop()
             continue
-        lead = None
+        lead, asked = None, ""
     return found
 
 
-def _followed_by_list(text: str, lead: Span) -> bool:
-    return bool(re.match(r"\s*\n\s*(?:[-*+•]|\d{1,3}[.)])\s", text[lead[1] :]))
+def _with(before: Block, own: list[Block], text: str) -> list[Block]:
+    """A paragraph that refers to the one before it ("However, …"), together with it."""
+    whole = before.slices[0][0], own[0].slices[-1][1]
+    if _size(text, whole) > _LONGEST:
+        return [before, *own]
+    return [replace(before, slices=(whole,)), *own[1:]]
+
+
+def is_heading(text: str) -> bool:
+    return bool(_HEADING.fullmatch(text))
+
+
+def is_question(paragraph: str) -> bool:
+    return paragraph.rstrip("*_ ").endswith("?") and len(_WORD.findall(paragraph)) <= _ASKED
+
+
+def _below(
+    headings: tuple[tuple[int, str], ...], lines: Sequence[str]
+) -> tuple[tuple[int, str], ...]:
+    """The headings in force, with their levels, after more heading lines."""
+    for line in lines:
+        name = line.strip().lstrip("#")
+        level = len(line.strip()) - len(name)
+        headings = (*(one for one in headings if one[0] < level), (level, name.strip()))
+    return headings
+
+
+def _rows(text: str, spans: Sequence[Span]) -> Iterator[tuple[Span, ...]]:
+    """The rows of a table, each with its header."""
+    first, last = spans[0][0], spans[-1][1]
+    for row in statements(text[first:last]):
+        yield tuple((first + start, first + end) for start, end in row.slices)
 
 
 def _parts(text: str) -> Iterator[tuple[str, Span]]:
-    """The lines that belong together, by their kind. A paragraph within a list belongs to its
-    item."""
-    listed = False
+    """The lines that belong together, by their kind. What is indented within a list belongs to
+    it."""
+    listed = ""
     for start, end in blocks(text):
         line = text[start:end]
-        start += len(line) - len(line.lstrip())
-        end -= len(line) - len(line.rstrip())
-        if _HEADING.match(line):
-            kind = "heading"
-        elif "|" in line and "\n" not in line.strip() and line.count("|") > 1:
-            kind = "row"
-        elif ITEM_MARK.match(line):
-            kind = "item"
-        else:
-            kind = "more" if listed and line[:2].isspace() else "text"
-        listed = kind in ("item", "more")
-        yield ("item" if kind == "more" else kind), (start, end)
+        span = start + len(line) - len(line.lstrip()), end - len(line) + len(line.rstrip())
+        if listed and line[:2].isspace():
+            yield listed, span
+            continue
+        listed = ("step" if _STEP.match(line) else "item") if ITEM_MARK.match(line) else ""
+        row = line.count("|") > 1 and "\n" not in line.strip()
+        yield "heading" if _HEADING.match(line) else listed or ("row" if row else "text"), span
 
 
 def _list(text: str, spans: Sequence[Span], lead: Span | None) -> Iterator[tuple[Span, ...]]:
     first = lead[0] if lead else spans[0][0]
     whole = first, spans[-1][1]
-    steps = bool(_STEP.match(text[slice(*spans[0])]))
+    steps = _STEP.match(text, spans[0][0])
     if _size(text, whole) <= (_STEPS if steps else _LONGEST):
         yield (whole,)
         return
@@ -142,9 +164,3 @@ def _paragraph(text: str, span: Span) -> Iterator[Span]:
 
 def _size(text: str, span: Span) -> int:
     return len(_WORD.findall(text[slice(*span)]))
-
-
-def joined(first: Block, second: Block) -> Block:
-    """Two blocks that follow each other as one."""
-    span = first.slices[0][0], second.slices[-1][1]
-    return replace(first, slices=(span,))
