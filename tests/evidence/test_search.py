@@ -37,7 +37,8 @@ def test_best_first_and_raw(library: Library) -> None:
     read = [item.score for item in evidence if item.answers is not None]
     others = [item.score for item in evidence if item.answers is None]
     assert [item.score for item in evidence] == [*read, *others]  # what was read comes first
-    assert read == sorted(read, reverse=True) and others == sorted(others, reverse=True)
+    assert read == sorted(read, reverse=True)
+    assert others == sorted(others, reverse=True)
     assert 0 < read[0] < 1
 
 

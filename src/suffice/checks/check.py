@@ -81,8 +81,14 @@ def _too_much(draft: Draft) -> str:
 
 
 def _open(draft: Draft, findings: Sequence[Finding]) -> list[Claim]:
+    """The claims that no check has decided. The verifier also reads what a comparison of values
+    contradicts, because a value may follow from others."""
     settled = (Support.BACKED, Support.CONTRADICTED)
-    closed = {finding.claim for finding in findings if finding.support in settled}
+    closed = {
+        finding.claim
+        for finding in findings
+        if finding.support in settled and finding.code is not Code.CHANGED
+    }
     return [claim for claim in draft.claims if claim not in closed]
 
 

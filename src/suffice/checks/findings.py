@@ -11,6 +11,7 @@ from suffice.checks.registry import SUPPORTING
 from suffice.evidence.sanitize import blank, instruction_in, sanitized
 from suffice.types import Claim, Code, Draft, Evidence, Finding, Support
 
+_VALUES = "literals"
 _REASON = "its only source also holds words that look like an instruction: “{}”"
 
 
@@ -20,7 +21,7 @@ def judged(checks: Sequence[Check], draft: Draft, evidence: Evidence) -> tuple[F
     passages support it that also hold words like an instruction."""
     trusted = sanitized(evidence)
     found = run_checks(checks, draft, trusted)
-    settled = confirm_citations(draft, trusted, found, SUPPORTING)
+    settled = _doubted(confirm_citations(draft, trusted, found, SUPPORTING))
     words = {
         passage.id: seen.quote
         for passage, read in zip(evidence.passages, trusted.passages, strict=True)
@@ -35,6 +36,25 @@ def judged(checks: Sequence[Check], draft: Draft, evidence: Evidence) -> tuple[F
         if finding.claim in rest and _by(finding, words)
         else finding
         for finding in settled
+    )
+
+
+def _doubted(findings: Sequence[Finding]) -> tuple[Finding, ...]:
+    """The findings, with doubt in place of an objection to a value if the verifier finds the claim
+    supported: a value may follow from others in a way that a comparison cannot see."""
+    backed = {
+        finding.claim
+        for finding in findings
+        if finding.check in SUPPORTING and finding.support is Support.BACKED
+    }
+    return tuple(
+        replace(finding, support=Support.UNCHECKED, code=Code.DOUBTED, kind=None)
+        if finding.check == _VALUES
+        and finding.code in (Code.CHANGED, Code.ABSENT)
+        and finding.support is not Support.UNCHECKED
+        and finding.claim in backed
+        else finding
+        for finding in findings
     )
 
 

@@ -33,11 +33,12 @@ _QUOTED = "the claim is quoted"
 class _Grade(IntEnum):
     """The outcome of a comparison, worst first."""
 
-    MISMATCH = 0
-    ABSENT = 1
-    UNSURE = 2
-    DERIVED = 3
-    EQUAL = 4
+    MISCALCULATED = 0
+    MISMATCH = 1
+    ABSENT = 2
+    UNSURE = 3
+    DERIVED = 4
+    EQUAL = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +81,10 @@ class Literals:
         share = sum(one >= _Grade.DERIVED for one in grades) / len(found)
         if grade <= _Grade.ABSENT and (language := unknown_language(text)):
             return self._finding(claim, reason=f"values are not compared in {language}")
+        if grade is _Grade.MISCALCULATED:
+            reason = f"“{worst.claim.text}” is not the result of the calculation"
+            code, support = Code.MISCALCULATED, Support.CONTRADICTED
+            return self._finding(claim, code, support, Hallucination.FAITHFULNESS, reason, share)
         if grade is _Grade.MISMATCH:
             return self._mismatch(claim, worst, held, share)
         if grade is _Grade.ABSENT:
@@ -168,6 +173,8 @@ def _words(text: str) -> str:
 def _grade(comparison: Comparison, texts: Sequence[str]) -> _Grade:
     if comparison.claim.kind is LiteralKind.IDENTIFIER and comparison.claim.unit in _POINTING:
         return _Grade.EQUAL
+    if comparison.outcome is Outcome.MISCALCULATED:
+        return _Grade.MISCALCULATED
     if comparison.outcome is Outcome.MISMATCH:
         return _Grade.MISMATCH
     if comparison.outcome is Outcome.ABSENT:

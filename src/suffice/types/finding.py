@@ -62,12 +62,17 @@ class Code(StrEnum):
     CHANGED = "changed"
     """The source has a different value for the same thing."""
     ABSENT = "absent"
+    MISCALCULATED = "miscalculated"
+    """A calculation that the claim writes out has another result."""
 
     UNSURE = "unsure"
     """The words are in the source, but the verifier cannot tell whether they support the claim."""
 
     MARKED = "marked"
     """The only source also holds words that look like an instruction to the model."""
+
+    DOUBTED = "doubted"
+    """The source has another value or none, but the verifier finds the claim supported."""
 
     OMITTED = "omitted"
 

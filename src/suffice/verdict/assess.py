@@ -17,7 +17,10 @@ QUOTED = "quoted"
 """Flag: the draft consists of quotations, so its confidence is the probability that they answer."""
 
 
-_ALWAYS_FLAGGED = (Code.FAILED, Code.MARKED, Code.BESIDE, Code.UNANSWERED, Code.FAR)
+_ALWAYS_FLAGGED = (
+    *(Code.FAILED, Code.MARKED, Code.DOUBTED),
+    *(Code.BESIDE, Code.UNANSWERED, Code.FAR),
+)
 """Codes that are flags even if the finding is not against a claim."""
 
 

@@ -39,7 +39,7 @@ _DOUBTED = frozenset(
         UNVERIFIED,
         *(code.value for code in (Code.NOT_RETRIEVED, Code.STALE, Code.EXPIRED)),
         *(code.value for code in (Code.MISATTRIBUTED, Code.FAILED, Code.MARKED)),
-        Code.UNANSWERED.value,
+        *(code.value for code in (Code.DOUBTED, Code.UNANSWERED)),
     }
 )
 """Flags that allow CAVEAT at best, regardless of the routing table."""

@@ -48,6 +48,7 @@ ANOTHER_QUESTION = "The draft does not address the question."
 NOT_VERIFIED = "Part of this answer could not be verified against the documents"
 UNREAD = "Part of this answer was not checked against the documents"
 MARKS = "Citation numbers were not verified: the citations check is switched off."
+VALUES = "A value in the answer does not stand in the documents in this form; compare it."
 MARKED = "Part of this answer rests only on a passage with words that look like an instruction."
 NOT_WRITTEN = "The model that writes answers could not be reached."
 SHORTENED = "Statements that the documents do not support were removed"
@@ -120,6 +121,8 @@ def reason_for(
         parts.append(MARKS)
     if Code.MARKED.value in found.flags:
         parts.append(MARKED)
+    if Code.DOUBTED.value in found.flags:
+        parts.append(VALUES)
     if action is Action.CAVEAT and not parts and found.confidence is not None:
         parts.append(f"{unsure(found)}.")
     return " ".join(parts) or (QUOTED if quoted else CHECKED)

@@ -11,6 +11,7 @@ from enum import StrEnum
 from itertools import pairwise
 
 from suffice.text.literals.agree import agrees, comparable, ends_at, rounded
+from suffice.text.literals.arithmetic import calculations
 from suffice.text.literals.attach import namesake, rival, words
 from suffice.text.literals.derive import Derivation, derive
 from suffice.text.literals.identifiers import normalised
@@ -29,6 +30,8 @@ class Outcome(StrEnum):
 
     EQUAL = "equal"
     MISMATCH = "mismatch"
+    MISCALCULATED = "miscalculated"
+    """The claim writes out a calculation with another result."""
     ABSENT = "absent"
     DERIVED = "derived"
 
@@ -93,7 +96,16 @@ def compare(claim: str | Reading, evidence: str | Reading) -> list[Comparison]:
     """The result for every literal of the claim, in order."""
     stated = claim if isinstance(claim, Reading) else Reading.of(claim)
     reading = evidence if isinstance(evidence, Reading) else Reading.of(evidence)
-    return [_judge(one, stated.text, reading) for one in stated.literals]
+    results = {one.result: one.right for one in calculations(stated.text, stated.literals)}
+    return [
+        _calculated(one, results[one]) if one in results else _judge(one, stated.text, reading)
+        for one in stated.literals
+    ]
+
+
+def _calculated(result: Literal, right: bool) -> Comparison:
+    outcome = Outcome.EQUAL if right else Outcome.MISCALCULATED
+    return Comparison(result, outcome, reason="calculated")
 
 
 def _judge(claim: Literal, text: str, reading: Reading) -> Comparison:
