@@ -96,7 +96,8 @@ def test_ask_serves_with_citations(home: Path, handbook: Path) -> None:
     assert citation["document"] == "remote-work.md"
     assert citation["title"] == "Remote work policy"
     assert citation["version"] == "2.0"
-    assert citation["quote"] in (handbook / "remote-work.md").read_text()
+    source = (handbook / "remote-work.md").read_text()
+    assert all(quote in source for quote in citation["quote"].split(" … "))
     assert answer["gate"]["level"] == "SUFFICIENT"
     assert answer["gate"]["score"] > 0.4
     assert answer["missing"] == []

@@ -35,7 +35,8 @@ def test_the_examples_leave_no_field_at_its_default() -> None:
         names = [field.name for field in fields(value) if field.name != "record"]
         at_default = {field.name for field in fields(value) if field.default != MISSING}
         plain = [name for name in names if name in at_default and not getattr(value, name)]
-        assert plain in ([], ["start"])
+        # What the search read is not recorded: a replay searches and reads again.
+        assert plain in ([], ["start"], ["answers", "number"])
 
 
 def test_a_verdict_is_read_back_as_it_was() -> None:

@@ -70,3 +70,11 @@ def test_spans_are_in_order_and_hold_words(text: str) -> None:
     for block in quotable(text):
         assert all(0 <= start < end <= len(text) for start, end in block.slices)
         assert text[slice(*block.slices[-1])].strip()
+
+
+def test_rows_of_two_cells_without_outer_marks_keep_their_header() -> None:
+    text = "Service | Fee\n--- | ---\nReplacement card | 10 EUR\nOutgoing wire transfer | 25 EUR"
+    assert [block.wording(text) for block in quotable(text)] == [
+        "Service | Fee\n--- | ---\nReplacement card | 10 EUR",
+        "Service | Fee\n--- | ---\nOutgoing wire transfer | 25 EUR",
+    ]

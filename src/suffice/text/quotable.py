@@ -126,7 +126,7 @@ def _parts(text: str) -> Iterator[tuple[str, Span]]:
             yield listed, span
             continue
         listed = ("step" if _STEP.match(line) else "item") if ITEM_MARK.match(line) else ""
-        row = line.count("|") > 1 and "\n" not in line.strip()
+        row = "|" in line and "\n" not in line.strip()
         yield "heading" if _HEADING.match(line) else listed or ("row" if row else "text"), span
 
 

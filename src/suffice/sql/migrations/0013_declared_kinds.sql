@@ -4,4 +4,4 @@
 ALTER TABLE passages DROP COLUMN kind;
 ALTER TABLE versions DROP COLUMN kinds_by;
 UPDATE versions SET kind = 'fact' WHERE kind = '';
-UPDATE store SET epoch = epoch + 1;
+UPDATE store SET epoch = epoch + 1 WHERE EXISTS (SELECT 1 FROM versions);
