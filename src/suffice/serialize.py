@@ -30,6 +30,7 @@ def verdict(value: Verdict) -> dict[str, Any]:
         "question": value.question,
         "verdict": value.action.value,
         "answer": value.released or None,
+        "highlight": list(highlights(value)),
         "citations": [citation(entry) for entry in value.citations],
         "gate": gate(value.gate),
         "reason": value.reason,
@@ -48,6 +49,12 @@ def verdict(value: Verdict) -> dict[str, Any]:
         "notes": list(value.notes),
         "record": value.record or None,
     }
+
+
+def highlights(value: Verdict) -> tuple[str, ...]:
+    """The sentences of a quoted answer that answer the question."""
+    lit = value.draft.highlights if value.draft else ()
+    return tuple(text for text in lit if text in value.released)
 
 
 def checked(value: Verdict) -> dict[str, Any]:

@@ -64,6 +64,7 @@ DRAFT = Draft(
     0.8,
     ("who pays",),
     3,
+    ("18 weeks",),
     2,
 )
 FINDING = Finding(

@@ -12,9 +12,11 @@ from rich.table import Table
 from rich.text import Text
 
 from suffice.cli.show import CONTROL, one_line, origin, panel, plain, uncovered
+from suffice.serialize import highlights
 from suffice.types import Citation, Source, Verdict
 from suffice.verdict.wording import steps
 
+_MARKS = re.compile(r"[*_`|\n]")
 _CODE_OR_TAG = re.compile(r"(```.*?(?:```|\Z)|`[^`\n]*`)|<(?=[a-zA-Z/!?])", re.DOTALL)
 
 
@@ -27,12 +29,23 @@ def show_verdict(verdict: Verdict, console: Console | None = None) -> None:
 
 
 def _served(verdict: Verdict) -> RenderableType:
-    parts: list[RenderableType] = [Markdown(_no_tags(CONTROL.sub("", verdict.released))), Text()]
+    text = _no_tags(CONTROL.sub("", _lit(verdict)))
+    parts: list[RenderableType] = [Markdown(text), Text()]
     parts += [_citation(citation) for citation in verdict.citations]
     if verdict.missing:
         parts.append(uncovered(verdict.missing, "yellow"))
     parts.append(Text(verdict.reason, style="dim"))
     return _panel(verdict, parts, "green")
+
+
+def _lit(verdict: Verdict) -> str:
+    """The answer with the sentences in bold that answer the question, unless they are all of it."""
+    text = verdict.released
+    for sentence in highlights(verdict):
+        plain = not _MARKS.search(sentence)
+        if plain and sentence != re.sub(r"\s*\[\d+\]$", "", text):
+            text = text.replace(sentence, f"**{sentence}**", 1)
+    return text
 
 
 def _no_tags(text: str) -> str:

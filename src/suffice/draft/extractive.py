@@ -73,7 +73,8 @@ class Extractive:
         if not isinstance(self.verifier, FindsSentences):
             return self.choose(ranked)
         found = blocks(ranked)
-        return self.choose(self.reread(question, found[:_READ_ALONE]), found[_READ_ALONE:])
+        read = self.reread(question, found[:_READ_ALONE])
+        return self.lit(question, self.choose(read, found[_READ_ALONE:]))
 
     def rank(self, evidence: Evidence, question: str = "") -> list[Ranked]:
         """All usable statements, best first. Instructions to the model are none."""
@@ -93,6 +94,22 @@ class Extractive:
         scores = below_llm(cast(Verifier, self.verifier)).sufficiency(pairs)
         read = [_judged(entry, score) for entry, score in zip(ranked, scores, strict=True)]
         return sorted(read, key=lambda entry: -entry.score)
+
+    def lit(self, question: str, chosen: Sequence[Ranked]) -> list[Ranked]:
+        """The blocks with their statements that answer by themselves; if none does, the best."""
+        parts = [_statements_of(entry) for entry in chosen]
+        pairs = [
+            Pair(question, (replace(entry, statement=one).alone,))
+            for entry, own in zip(chosen, parts, strict=True)
+            for one in own
+        ]
+        scores = iter(below_llm(cast(Verifier, self.verifier)).sufficiency(pairs) if pairs else ())
+        found = []
+        for entry, own in zip(chosen, parts, strict=True):
+            read = [(next(scores).enough, one) for one in own]
+            least = min(EVEN, max((enough for enough, _ in read), default=EVEN))
+            found.append(replace(entry, lit=tuple(one for enough, one in read if enough >= least)))
+        return found
 
     def _cosines(self, question: str, found: Sequence[tuple[Passage, Statement]]) -> list[float]:
         alone = [s.wording for _, s in found]
@@ -119,6 +136,13 @@ class Extractive:
             chosen = [other for other in chosen if not _is_within(other, entry)]
             chosen.append(entry)
         return [*chosen, *_other_versions([*ranked, *rest], chosen)]
+
+
+def _statements_of(entry: Ranked) -> list[Statement]:
+    """The statements of a block, if it has several."""
+    block = Block(entry.statement.slices)
+    own = [one for one in statements(entry.passage.text) if block.covers(one)]
+    return own if len(own) > 1 else []
 
 
 def _answers(chosen: Sequence[Ranked]) -> bool:

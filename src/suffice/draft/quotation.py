@@ -28,6 +28,8 @@ class Ranked:
     """The probability that it answers the question by itself, if it was judged."""
     headings: tuple[str, ...] = ()
     """The headings within the passage above a block."""
+    lit: tuple[Statement, ...] = ()
+    """The statements of a block that answer by themselves."""
 
     @property
     def alone(self) -> str:
@@ -53,6 +55,7 @@ def compose(chosen: Sequence[Ranked]) -> Draft:
         by_passage.setdefault(entry.passage.id, []).append(entry)
     page = _DraftBuilder()
     citations: list[Citation] = []
+    lit: list[str] = []
     for n, entries in enumerate(by_passage.values(), 1):
         passage = entries[0].passage
         slices = apart({span for entry in entries for span in entry.statement.slices})
@@ -60,9 +63,13 @@ def compose(chosen: Sequence[Ranked]) -> Draft:
         numbers = frozenset(map(int, _NUMBER.findall(passage.text)))
         texts = (text for span in slices if (text := read.cut(*span)))
         page.write([_unlisted(text, numbers) for text in texts], n, _header(passage))
+        lit += (read.cut(*one.slices[-1]) for entry in entries for one in entry.lit)
         quotes = (passage.text[start:end] for start, end in slices)
         citations.append(Citation(n, passage, " … ".join(quotes)))
-    return Draft(page.text, tuple(page.claims), tuple(citations), "extractive")
+    marked = tuple(text for text in dict.fromkeys(lit) if text and text in page.text)
+    return Draft(
+        page.text, tuple(page.claims), tuple(citations), "extractive", highlights=marked
+    )
 
 
 @dataclass(slots=True)

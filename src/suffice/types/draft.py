@@ -48,5 +48,7 @@ class Draft:
     unread: int = 0
     """The number of characters outside the text that no check reads: those removed because they are
     not shown as text, such as comments, and those of a tool call that state nothing."""
+    highlights: tuple[str, ...] = ()
+    """Of quoted blocks, the sentences that answer the question, as they stand in the text."""
     claimed: int = 0
     """The number of different claims before the draft was trimmed; 0 if it was not trimmed."""
