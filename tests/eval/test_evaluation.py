@@ -18,7 +18,7 @@ from suffice.errors import SettingsError, SourceMissing, Unreadable
 from suffice.eval.cases import Cases, Draft, Question, read_cases
 from suffice.eval.evaluation import compare, evaluate, figures, rules
 from suffice.eval.once import Once, once
-from suffice.eval.state import Outcome
+from suffice.eval.outcomes import Outcome
 from suffice.eval.twins import Lacking, twin_figures
 from suffice.models.catalog import open_verifier
 from suffice.models.llm.verifier import LlmVerifier, below_llm

@@ -18,11 +18,12 @@ from suffice.models.verifier import Pair, Verifier
 from suffice.types import Action, Rescue, Verdict
 
 SERVED = (Action.SERVE, Action.CAVEAT)
-WHOLE, DOUBTED = "served", "served with a caveat"
-"""A recorded draft left as it was written."""
-RELEVANT = 0.05
-"""A statement is irrelevant if the verifier gives it a lower probability of answering the
-question."""
+WHOLE, DOUBTED, TRIMMED = "served", "served with a caveat", "trimmed"
+"""How a recorded draft may leave: the first two as it was written."""
+RELEVANT = 0.15
+"""A statement is irrelevant if the verifier gives it a lower probability of answering the question.
+Of 11 right answers in which a reader found noise, 7 hold such a statement; of 7 without noise that
+quote whole blocks, none."""
 
 
 class Answer:
@@ -74,20 +75,25 @@ def checked(case: Draft, verdict: Verdict) -> Outcome:
 
 def replayed(case: Recorded, verdict: Verdict, misleads: Misleads | None = None) -> Outcome:
     """The outcome of a recorded draft. A draft that leaves as it was written is what its label
-    says; what was made of it is judged like any other answer."""
-    question, fate = case.question, _fate(verdict)
-    if fate not in (WHOLE, DOUBTED) or case.label == DECLINED:
-        answer = _answer(question, verdict, misleads)
-    elif question.answerable:
-        answer = Answer.RIGHT if case.label == RIGHT else Answer.IN_PART
-    else:
-        gap_named = case.label == PARTIAL and verdict.action is Action.CAVEAT
-        answer = Answer.GAP_NAMED if gap_named else Answer.ANSWERED
+    says, and one that was trimmed contains nothing else; quotations in its place are judged like
+    any other answer."""
+    fate = _fate(verdict)
+    answer = _replayed(case, verdict, fate, misleads)
     good = {Answer.RIGHT: 1.0, Answer.GAP_NAMED: 1.0, Answer.IN_PART: 0.5}.get(answer, 0.0)
-    if answer == Answer.REFUSED and not question.answerable:
+    if answer == Answer.REFUSED and not case.question.answerable:
         good = 1.0
     name = f"recorded, {case.label}: {fate}"
     return _scored(Outcome(name, verdict.action.name, good, answer), verdict)
+
+
+def _replayed(case: Recorded, verdict: Verdict, fate: str, misleads: Misleads | None) -> str:
+    question = case.question
+    if fate not in (WHOLE, DOUBTED, TRIMMED) or case.label == DECLINED:
+        return _answer(question, verdict, misleads)
+    if not question.answerable:
+        return Answer.GAP_NAMED if case.label == PARTIAL and fate == DOUBTED else Answer.ANSWERED
+    complete = case.label == RIGHT and (fate != TRIMMED or question.share(verdict.released) == 1)
+    return Answer.RIGHT if complete else Answer.IN_PART
 
 
 def _scored(outcome: Outcome, verdict: Verdict) -> Outcome:
@@ -129,7 +135,7 @@ def _fate(verdict: Verdict) -> str:
     if verdict.rescue is Rescue.EXTRACTIVE:
         return "quoted instead"
     if verdict.draft and verdict.draft.claimed:
-        return "trimmed"
+        return TRIMMED
     return WHOLE if verdict.action is Action.SERVE else DOUBTED
 
 

@@ -22,6 +22,7 @@ from suffice.evidence.library import Library
 from suffice.models.caching import CachedEmbedder
 from suffice.models.catalog import open_embedder, open_verifier
 from suffice.models.embedder import Embedder
+from suffice.models.llm.verifier import below_llm
 from suffice.models.verifier import Verifier
 from suffice.pipeline import Pipeline
 from suffice.settings import CollectionSettings, Settings
@@ -177,7 +178,7 @@ class Worker:
 
     def _asked(self, case: Question, way: Configuration) -> Outcome:
         verdict = self._pipeline(case.collection, way).answer(case.question)
-        found = asked(case, verdict, irrelevant(self.verifier))
+        found = asked(case, verdict, irrelevant(below_llm(self.verifier)))
         if not self.plan.measured or way != BASE:
             return found
         return replace(found, measures=measure(case, verdict, self.verifier))
@@ -192,7 +193,7 @@ class Worker:
     def _replayed(self, case: Recorded, way: Configuration) -> Outcome:
         own = _at(way.thresholds, with_llm(way.of(self.plan.settings).collection("default")))
         verdict = replay(case, own, self.verifier, self.embedder)
-        return replayed(case, verdict, irrelevant(self.verifier))
+        return replayed(case, verdict, irrelevant(below_llm(self.verifier)))
 
     def _checked(self, case: Draft, way: Configuration) -> Outcome:
         uncited = not citations(case.text)
