@@ -80,9 +80,9 @@ class Evaluation:
 
     def left_out(self, places: range, base: Sequence[Outcome], ships: Operating) -> dict[str, Any]:
         """The answers to these cases with the shipped thresholds, and for each collection with
-        those chosen on the other collections."""
+        those chosen on the other collections. Empty if there is no other."""
         cases = {place: _question(self.cases.all[place]) for place in places}
-        names = list(dict.fromkeys(case.collection for case in cases.values()))
+        names = _named(list(cases.values()))
         if len(names) < 2:
             return {}
         way = Configuration(thresholds=OPEN)
@@ -150,6 +150,11 @@ def evaluate(
         raise SettingsError(
             f"There is no rule “{unknown[0]}”.", remedy=f"Use one of {', '.join(rules())}."
         )
+    if leave_out and max(map(len, map(_named, (cases.questions, cases.recorded)))) < 2:
+        raise SettingsError(
+            "Thresholds cannot be chosen on other collections: there is only one.",
+            remedy="Name a second folder, or a second collection in questions.jsonl.",
+        )
     made = provenance(cases, settings, open_embedder(settings.embedder).id, verifier.id)
     state = State.open(resume, f"{made['id']} {measures}")
     with tempfile.TemporaryDirectory() as scratch, ExitStack() as stack:
@@ -192,18 +197,16 @@ def _left_out(whole: Evaluation, base: Sequence[Outcome], settings: Settings) ->
     """The same for the questions and for the recorded drafts of an LLM."""
     own, cases = settings.collection("default"), whole.cases
     count = len(cases.all)
-    found = {
-        "answers": whole.left_out(range(len(cases.questions)), base, shipped(own)),
-        "recorded": whole.left_out(
-            range(count - len(cases.recorded), count), base, shipped(with_llm(own))
-        ),
+    asked, recorded = range(len(cases.questions)), range(count - len(cases.recorded), count)
+    return {
+        "answers": whole.left_out(asked, base, shipped(own)),
+        "recorded": whole.left_out(recorded, base, shipped(with_llm(own))),
     }
-    if not any(found.values()):
-        raise SettingsError(
-            "Thresholds cannot be chosen on other collections: there is only one.",
-            remedy="Name a second folder, or a second collection in questions.jsonl.",
-        )
-    return found
+
+
+def _named(cases: Sequence[Question | Recorded]) -> list[str]:
+    """The names of the collections."""
+    return list(dict.fromkeys(case.collection for case in cases))
 
 
 def _of(name: str, outcomes: Sequence[Outcome], cases: Cases) -> tuple[list[Outcome], Cases]:
