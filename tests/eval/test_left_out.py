@@ -45,7 +45,8 @@ def test_thresholds_apply_to_gate_and_routes() -> None:
     for flags in ((), (QUOTED,)):
         assert released(own, 0.71, *flags)
         assert not released(own, 0.69, *flags)
-        assert released(OPEN.apply(CollectionSettings()), 0.01, *flags)
+        opened = OPEN.apply(CollectionSettings())
+        assert all(released(opened, confidence, *flags) for confidence in (0.01, 0.5))
 
 
 def test_the_shipped_thresholds_are_those_of_the_settings() -> None:
