@@ -295,10 +295,16 @@ def test_an_answer_is_right_in_part() -> None:
 
 
 def test_a_limit_takes_cases_from_all_over() -> None:
-    drafts = tuple(Draft(str(n), (), True) for n in range(10))
-    some = Cases("n", drafts=drafts).at_most(3)
-    assert [one.text for one in some.drafts] == ["0", "3", "6"]
-    assert Cases("n", drafts=drafts).at_most(99).drafts == drafts
+    """Also of drafts of which every second one is wrong."""
+    drafts = tuple(Draft(str(n), (), n % 2 == 0) for n in range(100))
+    some = Cases("n", drafts=drafts).at_most(20).drafts
+    places = [int(one.text) for one in some]
+    assert len(set(places)) == 20
+    assert places == sorted(places)
+    assert min(places) < 20 < 80 < max(places)
+    assert 5 < sum(one.correct for one in some) < 15
+    assert set(some) < set(Cases("n", drafts=drafts).at_most(30).drafts)
+    assert Cases("n", drafts=drafts).at_most(999).drafts == drafts
 
 
 def test_the_interval_is_paired() -> None:
