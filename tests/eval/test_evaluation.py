@@ -332,7 +332,7 @@ def test_the_command_shows_and_prints_json(folder: Path) -> None:
     run = CliRunner().invoke(cli, ["eval", str(folder), "--without", "facts", "--quiet"])
     assert run.exit_code == 0, run.output
     assert "answerable: right" in run.output
-    assert "answers, of 100" in run.output
+    assert "of 100" in run.output
     assert "95 % interval" in run.output
     assert "100.0% good decisions" in run.output
     run = CliRunner().invoke(cli, ["eval", str(folder / "drafts.jsonl"), "--json"])

@@ -7,7 +7,9 @@ import signal
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from suffice.cli import cli
 from suffice.errors import WorkerFailed
 from suffice.eval.cases import Cases, Draft, Question, read_cases
 from suffice.eval.evaluation import evaluate
@@ -68,6 +70,17 @@ def test_processes_decide_as_one_does(folder: Path) -> None:
     assert one == two  # in the same order
     assert found[0]["answers"]["answerable"]["right"] == 2
     assert found[0]["recorded"]["answers"]["answerable"]["right"] == 1
+
+
+def test_the_command_shows_all_tables(folder: Path) -> None:
+    run = CliRunner().invoke(cli, ["eval", str(folder), "--leave-out", "--workers", "2", "--quiet"])
+    assert run.exit_code == 0, run.output
+    for words in ("answers with the recorded LLM", "thresholds chosen on the other collections"):
+        assert words in run.output
+    rows = [line.split() for line in run.output.splitlines()]
+    assert ["pets", "1", "100", "0", "0", "0", "1", "0"] in rows
+    assert ["together", "2", "100", "0", "0", "0", "1", "0"] in rows
+    assert ["served", "1"] in rows
 
 
 def test_a_process_that_is_killed_is_named_with_the_signal() -> None:

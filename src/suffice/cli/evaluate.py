@@ -170,32 +170,34 @@ def _answers(title: str, rows: Figures) -> Table:
     """Of 100 answerable questions and of 100 others, how many were answered in each way."""
     named = any(one["others"]["gap named"] for one in rows.values())
     others = ("answered", "gap named") if named else ("answered",)
-    table = _table(f"{title}, of 100", "answerable", *_KINDS, "others", *others)
+    table = _table("of 100", "n", *_KINDS, "others", *others)
+    table.title = title
     for name, one in rows.items():
-        table.add_row(plain(name), *_of_100(one, others))
+        counts = [str(one[key]["questions"]) for key in ("answerable", "others")]
+        can, cannot = _of_100(one["answerable"], _KINDS), _of_100(one["others"], others)
+        table.add_row(plain(name), counts[0], *can, counts[1], *cannot)
     return table
 
 
-def _of_100(one: Figures, others: tuple[str, ...]) -> list[str]:
-    cells = []
-    for name, kinds in (("answerable", _KINDS), ("others", others)):
-        own, count = one[name], one[name]["questions"]
-        cells.append(str(count))
-        cells += [f"{100 * own[kind] / count:.0f}" if count else "–" for kind in kinds]
-    return cells
+def _of_100(own: Figures, kinds: tuple[str, ...]) -> list[str]:
+    count = own["questions"]
+    return [f"{100 * own[kind] / count:.0f}" if count else "–" for kind in kinds]
 
 
 def _left_out(title: str, found: Figures) -> Table:
-    """Each collection with the thresholds chosen on the others, next to those in the settings."""
-    table = _table(
-        f"{title}, of 100", "gate", "confidence", "answerable", *_KINDS, "others", "answered"
-    )
-    rows = {**found["collections"], "together": {**found["all"], "chosen": None}}
+    """Each collection with the thresholds chosen on the others, then with those in the settings."""
+    table = _table("of 100", "gate", "conf.", *_KINDS, "answered")
+    table.title = f"{title}, thresholds chosen on the other collections"
+    rows = {**found["collections"], "together": found["all"]}
     for name, one in rows.items():
-        for which, used in (("left_out", one["chosen"]), ("shipped", found["shipped"])):
-            label = f"{name}, left out" if which == "left_out" else f"{name}, as configured"
+        for label, which, used in (
+            (name, "left_out", one.get("chosen")),
+            ("  as configured", "shipped", found["shipped"]),
+        ):
             numbers = [f"{used[key]:.2f}" for key in ("gate", "confidence")] if used else ["", ""]
-            table.add_row(plain(label), *numbers, *_of_100(one[which], ("answered",)))
+            own = one[which]
+            cells = [*_of_100(own["answerable"], _KINDS), *_of_100(own["others"], ("answered",))]
+            table.add_row(plain(label), *numbers, *cells)
     return table
 
 
