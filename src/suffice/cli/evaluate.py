@@ -143,8 +143,9 @@ def _show(found: Figures) -> None:
     console = Console()
     parts = {**found["collections"], "together": found}
     parts = {"together": found} if len(found["collections"]) == 1 else parts
-    if found["questions"]:
-        console.print(_answers("answers", {name: one["answers"] for name, one in parts.items()}))
+    asked = {name: one["answers"] for name, one in parts.items() if one["questions"]}
+    if asked:
+        console.print(_answers("answers", asked))
     recorded = {name: one["recorded"] for name, one in parts.items() if one["recorded"]}
     if recorded:
         answers = {name: one["answers"] for name, one in recorded.items()}
@@ -214,7 +215,7 @@ def _table(*columns: str) -> Table:
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     table.add_column(columns[0], no_wrap=True)
     for title in columns[1:]:
-        table.add_column(title, justify="right", no_wrap=True)
+        table.add_column(title, justify="right", no_wrap=True, min_width=len(title))
     return table
 
 

@@ -177,9 +177,6 @@ def evaluate(
         left_out = _left_out(whole, base, settings) if leave_out else None
     return {
         "data": cases.name,
-        "questions": len(cases.questions),
-        "drafts": len(cases.drafts),
-        "recorded_drafts": len(cases.recorded),
         "tier": verifier.tier,
         "model": verifier.id,
         **figures(base, cases),
@@ -234,6 +231,9 @@ def figures(outcomes: Sequence[Outcome], cases: Cases) -> dict[str, Any]:
     served = sum(map(len, labels.values()))
     return {
         "cases": len(outcomes),
+        "questions": len(cases.questions),
+        "drafts": len(cases.drafts),
+        "recorded_drafts": len(cases.recorded),
         "answers": answers_of(cases.questions, answers),
         "recorded": _recorded(recorded, cases) if recorded else None,
         "outcomes": dict(sorted(Counter(one.result for one in outcomes).items())),

@@ -16,6 +16,7 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from multiprocessing.connection import wait
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any, TypeVar
@@ -28,6 +29,8 @@ from suffice.settings import Settings
 
 T = TypeVar("T")
 _THREADS = "OMP_NUM_THREADS"
+_REAPED = 5.0
+"""Seconds to wait for the exit code of a process that is gone."""
 _MEMORY = "Use fewer --workers if memory is short: each loads its own models."
 
 
@@ -113,6 +116,10 @@ def _result(future: Future[T | Failure], what: str) -> T:
 
 def _ended(workers: Sequence[BaseProcess]) -> str:
     """How the worker that is gone ended."""
+    gone = wait([one.sentinel for one in workers], _REAPED)
+    for one in workers:
+        if one.sentinel in gone:
+            one.join(_REAPED)
     code = next((one.exitcode for one in workers if one.exitcode), None)
     if code is None:
         return "A worker process ended before it was ready."
