@@ -150,7 +150,7 @@ def evaluate(
         raise SettingsError(
             f"There is no rule “{unknown[0]}”.", remedy=f"Use one of {', '.join(rules())}."
         )
-    if leave_out and max(map(len, map(_named, (cases.questions, cases.recorded)))) < 2:
+    if leave_out and max(len(_named(cases.questions)), len(_named(cases.recorded))) < 2:
         raise SettingsError(
             "Thresholds cannot be chosen on other collections: there is only one.",
             remedy="Name a second folder, or a second collection in questions.jsonl.",

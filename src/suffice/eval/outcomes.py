@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 
 from suffice.eval.cases import DECLINED, PARTIAL, RIGHT, Draft, Question, Recorded, folded
 from suffice.models.verifier import Pair, Verifier
@@ -22,11 +23,11 @@ WHOLE, DOUBTED, TRIMMED = "served", "served with a caveat", "trimmed"
 """How a recorded draft may leave: the first two as it was written."""
 RELEVANT = 0.15
 """A statement is irrelevant if the verifier gives it a lower probability of answering the question.
-Of 11 right answers in which a reader found noise, 7 hold such a statement; of 7 without noise that
-quote whole blocks, none."""
+Measured on sentences that an earlier version quoted: of 11 right answers in which a reader found
+noise, 9 hold such a sentence; of 7 without noise 2, both times an item of a quoted list."""
 
 
-class Answer:
+class Answer(StrEnum):
     """The kinds of answers, as they are counted."""
 
     RIGHT = "right"
@@ -86,7 +87,7 @@ def replayed(case: Recorded, verdict: Verdict, misleads: Misleads | None = None)
     return _scored(Outcome(name, verdict.action.name, good, answer), verdict)
 
 
-def _replayed(case: Recorded, verdict: Verdict, fate: str, misleads: Misleads | None) -> str:
+def _replayed(case: Recorded, verdict: Verdict, fate: str, misleads: Misleads | None) -> Answer:
     question = case.question
     if fate not in (WHOLE, DOUBTED, TRIMMED) or case.label == DECLINED:
         return _answer(question, verdict, misleads)
@@ -102,7 +103,7 @@ def _scored(outcome: Outcome, verdict: Verdict) -> Outcome:
     return replace(outcome, gate=verdict.gate.score, confidence=sure)
 
 
-def _answer(case: Question, verdict: Verdict, misleads: Misleads | None) -> str:
+def _answer(case: Question, verdict: Verdict, misleads: Misleads | None) -> Answer:
     if verdict.action not in SERVED:
         return Answer.REFUSED
     if not case.answerable:
@@ -115,7 +116,7 @@ def _answer(case: Question, verdict: Verdict, misleads: Misleads | None) -> str:
     return Answer.RIGHT if share == 1 else Answer.IN_PART
 
 
-def _good(case: Question, verdict: Verdict, answer: str) -> float:
+def _good(case: Question, verdict: Verdict, answer: Answer) -> float:
     if case.answerable:
         held = answer in (Answer.RIGHT, Answer.IN_PART)
         return case.share(verdict.released) if held else 0.0
