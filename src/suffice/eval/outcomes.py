@@ -168,7 +168,7 @@ def answers_of(
     """The number of each kind of answer, for the answerable questions and for the others."""
     can = (Answer.RIGHT, Answer.IN_PART, Answer.WRONG, Answer.REFUSED)
     cannot = (Answer.REFUSED, Answer.GAP_NAMED, Answer.ANSWERED)
-    found = {}
+    found: dict[str, dict[str, int]] = {}
     for name, answerable, kinds in (("answerable", True, can), ("others", False, cannot)):
         own = Counter(
             one.answer
