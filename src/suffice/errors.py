@@ -25,6 +25,7 @@ SufficeError
 │   └── ReviewTaken        another reviewer acted first
 ├── LabelsError            labelled rows cannot be used for a calibration
 ├── StaleThresholds        certified thresholds were made for other models or settings
+├── WorkerFailed           a worker process ended, or could not do its work
 ├── PrincipalError         a key cannot be created or does not exist
 ├── IdentityError          the identity of an end user is missing or not valid
 └── ModelError
@@ -162,6 +163,10 @@ class LabelsError(SufficeError):
 
 class StaleThresholds(SufficeError):
     """Certified thresholds were made for other models or settings."""
+
+
+class WorkerFailed(SufficeError):
+    """A worker process ended, or could not do its work."""
 
 
 class PrincipalError(SufficeError):

@@ -15,10 +15,10 @@ from click.testing import CliRunner
 
 from suffice.cli import cli
 from suffice.errors import SettingsError, SourceMissing, Unreadable
-from suffice.eval.cases import Cases, Draft, Question, read_cases
+from suffice.eval.cases import Cases, Draft, Question, read_all, read_cases
 from suffice.eval.evaluation import compare, evaluate, figures, rules
 from suffice.eval.once import Once, once
-from suffice.eval.state import Outcome
+from suffice.eval.outcomes import Outcome
 from suffice.eval.twins import Lacking, twin_figures
 from suffice.models.catalog import open_verifier
 from suffice.models.llm.verifier import LlmVerifier, below_llm
@@ -222,6 +222,57 @@ def test_what_cannot_be_used_is_named(
         read_cases(tmp_path)
 
 
+def test_several_folders_are_evaluated_together(folder: Path, verifier: Verifier) -> None:
+    asked, other = QUESTIONS
+    for name, rows in {"one": [asked], "two": [other]}.items():
+        (folder / name).mkdir()
+        lines(folder / name / "questions.jsonl", rows)
+        shutil.copytree(folder / "docs", folder / name / "docs")
+    lines(folder / "two" / "drafts.jsonl", DRAFTS)
+    cases = read_all([folder / "one", folder / "two"])
+    found = evaluate(cases, Settings(), verifier, silent)
+    assert (found["data"], found["questions"]) == ("one, two", 2)
+    assert list(found["collections"]) == ["one", "two"]
+    one, two = (own["answers"] for own in found["collections"].values())
+    assert found["answers"] == {"answerable": one["answerable"], "others": two["others"]}
+    assert found["collections"]["two"]["outcomes"] == {
+        "right draft: served": 1, "unanswerable: withheld": 1, "wrong draft: withheld": 1
+    }  # fmt: skip
+
+
+def test_collections_of_one_name_cannot_be_told_apart(folder: Path) -> None:
+    with pytest.raises(SettingsError, match=f"Two folders have a collection “{folder.name}”"):
+        read_all([folder, folder])
+
+
+def test_thresholds_of_other_collections_need_another_collection(
+    folder: Path, verifier: Verifier
+) -> None:
+    with pytest.raises(SettingsError, match="there is only one"):
+        evaluate(read_cases(folder), Settings(), verifier, silent, leave_out=True)
+
+
+def test_drafts_of_one_question_are_a_pair_in_the_collection_of_the_question(folder: Path) -> None:
+    question = QUESTIONS[0] | {"collection": "hr"}
+    lines(folder / "questions.jsonl", [question])
+    asked = {"question": question["question"], "pair": None}
+    lines(folder / "drafts.jsonl", [row | asked for row in DRAFTS])
+    drafts = read_cases(folder).drafts
+    assert {one.pair for one in drafts} == {question["question"]}
+    assert {one.collection for one in drafts} == {"hr"}
+
+
+def test_recorded_drafts_take_their_answers_from_the_questions(folder: Path) -> None:
+    row = {"question": QUESTIONS[0]["question"], "answerable": True, "draft": "16 weeks [1].",
+           "evidence": [LEAVE], "label": "right"}  # fmt: skip
+    lines(folder / "llm_drafts.jsonl", [row])
+    (one,) = read_cases(folder).recorded
+    assert one.question.answers == (("16 weeks", "sixteen weeks"),)
+    lines(folder / "llm_drafts.jsonl", [row | {"label": "wrong"}])
+    with pytest.raises(Unreadable, match="'label' is 'wrong'"):
+        read_cases(folder)
+
+
 def test_an_archive_that_is_none_is_named(folder: Path, verifier: Verifier) -> None:
     shutil.rmtree(folder / "docs")
     (folder / "docs.tar.gz").write_text("no archive")
@@ -244,10 +295,16 @@ def test_an_answer_is_right_in_part() -> None:
 
 
 def test_a_limit_takes_cases_from_all_over() -> None:
-    drafts = tuple(Draft(str(n), (), True) for n in range(10))
-    some = Cases("n", drafts=drafts).at_most(3)
-    assert [one.text for one in some.drafts] == ["0", "3", "6"]
-    assert Cases("n", drafts=drafts).at_most(99).drafts == drafts
+    """Also of drafts of which every second one is wrong."""
+    drafts = tuple(Draft(str(n), (), n % 2 == 0) for n in range(100))
+    some = Cases("n", drafts=drafts).at_most(20).drafts
+    places = [int(one.text) for one in some]
+    assert len(set(places)) == 20
+    assert places == sorted(places)
+    assert min(places) < 20 < 80 < max(places)
+    assert 5 < sum(one.correct for one in some) < 15
+    assert set(some) < set(Cases("n", drafts=drafts).at_most(30).drafts)
+    assert Cases("n", drafts=drafts).at_most(999).drafts == drafts
 
 
 def test_the_interval_is_paired() -> None:
@@ -275,6 +332,7 @@ def test_the_command_shows_and_prints_json(folder: Path) -> None:
     run = CliRunner().invoke(cli, ["eval", str(folder), "--without", "facts", "--quiet"])
     assert run.exit_code == 0, run.output
     assert "answerable: right" in run.output
+    assert "of 100" in run.output
     assert "95 % interval" in run.output
     assert "100.0% good decisions" in run.output
     run = CliRunner().invoke(cli, ["eval", str(folder / "drafts.jsonl"), "--json"])

@@ -10,12 +10,13 @@ import pytest
 from suffice.errors import Unreadable
 from suffice.eval.cases import Cases, Draft
 from suffice.eval.evaluation import evaluate
+from suffice.eval.outcomes import Outcome
 from suffice.eval.provenance import provenance
-from suffice.eval.state import Outcome, State
+from suffice.eval.state import State
 from suffice.settings import Settings
 from tests.eval.overlap import OverlapVerifier, silent
 
-DONE = Outcome("right draft: served", "SERVE", 1.0, {"faithfulness": 0.5})
+DONE = Outcome("right draft: served", "SERVE", 1.0, measures={"faithfulness": 0.5})
 
 
 def never() -> Outcome:
@@ -67,7 +68,7 @@ def test_an_evaluation_goes_on_from_its_state(tmp_path: Path) -> None:
     first = evaluate(cases, Settings(), OverlapVerifier(), silent, resume=path)
     assert first["outcomes"] == {"right draft: served": 1, "wrong draft: withheld": 1}
     rows = path.read_text("utf-8").splitlines()
-    assert [json.loads(row).get("key") for row in rows] == [None, "base, draft 1", "base, draft 2"]
+    assert [json.loads(row).get("key") for row in rows] == [None, "base, case 1", "base, case 2"]
     kept = rows[1].replace("right draft: served", "kept")
     path.write_text(f"{rows[0]}\n{kept}\n", "utf-8")
     again = evaluate(cases, Settings(), OverlapVerifier(), silent, resume=path)
@@ -76,7 +77,7 @@ def test_an_evaluation_goes_on_from_its_state(tmp_path: Path) -> None:
 
 def test_provenance_names_the_documents(tmp_path: Path) -> None:
     (tmp_path / "a.md").write_text("one", "utf-8")
-    cases = Cases("n", documents=tmp_path)
+    cases = Cases("n", documents={"n": tmp_path})
     before = provenance(cases, Settings(), "e", "v")
     assert before == provenance(cases, Settings(), "e", "v")
     (tmp_path / "a.md").write_text("two", "utf-8")

@@ -21,7 +21,7 @@ Figures = Mapping[str, Any]
 
 
 @click.command("eval")
-@click.argument("data", type=click.Path(exists=True, path_type=Path))
+@click.argument("data", type=click.Path(exists=True, path_type=Path), nargs=-1, required=True)
 @click.option(
     "--without",
     "off",
@@ -41,6 +41,18 @@ Figures = Mapping[str, Any]
     help="Also measure faithfulness, relevance, context precision and recall, without an LLM.",
 )
 @click.option(
+    "--leave-out",
+    is_flag=True,
+    help="Also decide each collection with thresholds chosen on the others.",
+)
+@click.option(
+    "--workers",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="Number of processes. Several have one thread each.",
+)
+@click.option(
     "--resume",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
@@ -54,7 +66,9 @@ Figures = Mapping[str, Any]
     help="Only rows of this set.",
 )
 @click.option(
-    "--limit", type=click.IntRange(min=1), help="Maximum number of questions, and of drafts."
+    "--limit",
+    type=click.IntRange(min=1),
+    help="Maximum number of questions, of drafts and of recorded drafts.",
 )
 @click.option(
     "--tier",
@@ -65,11 +79,13 @@ Figures = Mapping[str, Any]
 @JSON
 @QUIET
 def eval(  # the command's own name
-    data: Path,
+    data: tuple[Path, ...],
     off: tuple[str, ...],
     each: bool,
     twins: bool,
     measures: bool,
+    leave_out: bool,
+    workers: int,
     resume: Path | None,
     only: str,
     limit: int | None,
@@ -78,26 +94,32 @@ def eval(  # the command's own name
     as_json: bool,
     quiet: bool,
 ) -> int:
-    """Decide every case of DATA and report the share of good decisions.
+    """Decide every case of DATA and report how good the decisions are.
 
-    DATA is a folder with questions.jsonl ("question", "answerable", and "answers_all": groups of
-    texts; a right answer contains one text of each group), drafts.jsonl ("draft", "correct",
-    "evidence") and docs/ or docs.tar.gz. DATA can also be a file of drafts, of claims as in `bench
-    grounding`, or of cases with "passages" and "qa". With --without or --each, decisions are
-    compared case by case.
+    DATA is one or more folders with questions.jsonl ("question", "answerable", and "answers_all":
+    groups of texts; a right answer contains one text of each group, and none of "answers_none"),
+    drafts.jsonl ("draft", "correct", "evidence") and docs/ or docs.tar.gz. DATA can also be a file
+    of drafts, of claims as in `bench grounding`, or of cases with "passages" and "qa". With
+    --without or --each, decisions are compared case by case.
+
+    A folder with llm_drafts.jsonl ("question", "answerable", "evidence", "draft", "label": right,
+    partial or declined) is also evaluated with this recorded LLM: its drafts go through the gate
+    and the checks, and no LLM is called.
+
+    With --leave-out, each collection is also decided with thresholds chosen on the others.
 
     With --twins, each answerable question is asked again after its answer was removed from the
     documents: the sentences in "quotes", or those that contain a text of "answers_all". An
     unanswerable question is asked again after the sentence in "adds" was added.
     """
-    from suffice.eval.cases import read_cases
+    from suffice.eval.cases import read_all
     from suffice.eval.evaluation import evaluate
     from suffice.models.catalog import open_verifier
 
     settings = read_settings(config)
     with bars(quiet=quiet) as progress:
         verifier = open_verifier(settings.verifier, tier or "", settings.draft)
-        cases = read_cases(data, only)
+        cases = read_all(data, only)
         cases = cases.at_most(limit) if limit else cases
         found = evaluate(
             cases,
@@ -108,7 +130,10 @@ def eval(  # the command's own name
             each=each,
             twins=twins,
             measures=measures,
+            leave_out=leave_out,
             resume=resume,
+            workers=workers,
+            tier=tier or "",
         )
     to_json.show(found) if as_json else _show(found)
     return 0
@@ -116,6 +141,20 @@ def eval(  # the command's own name
 
 def _show(found: Figures) -> None:
     console = Console()
+    parts = {**found["collections"], "together": found}
+    parts = {"together": found} if len(found["collections"]) == 1 else parts
+    asked = {name: one["answers"] for name, one in parts.items() if one["questions"]}
+    if asked:
+        console.print(_answers("answers", asked))
+    recorded = {name: one["recorded"] for name, one in parts.items() if one["recorded"]}
+    if recorded:
+        answers = {name: one["answers"] for name, one in recorded.items()}
+        console.print(_answers("answers with the recorded LLM", answers))
+        console.print(_fates(recorded["together"]["drafts"]))
+    for name, own in (found["left_out"] or {}).items():
+        if own:
+            title = "answers" if name == "answers" else "answers with the recorded LLM"
+            console.print(_left_out(title, own))
     console.print(_outcomes(found), _labels(found["precision"]))
     if found["measures"]:
         console.print(_measures(found["measures"]))
@@ -125,11 +164,58 @@ def _show(found: Figures) -> None:
         console.print(line, markup=False, highlight=False)
 
 
+_KINDS = ("right", "in part", "wrong", "refused")
+
+
+def _answers(title: str, rows: Figures) -> Table:
+    """Of 100 answerable questions and of 100 others, how many were answered in each way."""
+    named = any(one["others"]["gap named"] for one in rows.values())
+    others = ("answered", "gap named") if named else ("answered",)
+    table = _table("of 100", "n", *_KINDS, "others", *others)
+    table.title = title
+    for name, one in rows.items():
+        counts = [str(one[key]["questions"]) for key in ("answerable", "others")]
+        can, cannot = _of_100(one["answerable"], _KINDS), _of_100(one["others"], others)
+        table.add_row(plain(name), counts[0], *can, counts[1], *cannot)
+    return table
+
+
+def _of_100(own: Figures, kinds: tuple[str, ...]) -> list[str]:
+    count = own["questions"]
+    return [f"{100 * own[kind] / count:.0f}" if count else "–" for kind in kinds]
+
+
+def _left_out(title: str, found: Figures) -> Table:
+    """Each collection with the thresholds chosen on the others, then with those in the settings."""
+    table = _table("of 100", "gate", "conf.", *_KINDS, "answered")
+    table.title = f"{title}, thresholds chosen on the other collections"
+    rows = {**found["collections"], "together": found["all"]}
+    for name, one in rows.items():
+        for label, which, used in (
+            (name, "left_out", one.get("chosen")),
+            ("  as configured", "shipped", found["shipped"]),
+        ):
+            numbers = [f"{used[key]:.2f}" for key in ("gate", "confidence")] if used else ["", ""]
+            own = one[which]
+            cells = [*_of_100(own["answerable"], _KINDS), *_of_100(own["others"], ("answered",))]
+            table.add_row(plain(label), *numbers, *cells)
+    return table
+
+
+def _fates(drafts: Figures) -> Table:
+    table = _table("recorded draft", "drafts")
+    for label, own in drafts.items():
+        for fate, count in own.items():
+            name = label if fate == "drafts" else f"  {fate}"
+            table.add_row(name, str(count))
+    return table
+
+
 def _table(*columns: str) -> Table:
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     table.add_column(columns[0], no_wrap=True)
     for title in columns[1:]:
-        table.add_column(title, justify="right", no_wrap=True)
+        table.add_column(title, justify="right", no_wrap=True, min_width=len(title))
     return table
 
 

@@ -1,20 +1,22 @@
-"""Reads labelled questions and drafts for `suffice eval`.
+"""Reads labelled questions, drafts and recorded drafts of an LLM for `suffice eval`.
 
-A folder contains questions.jsonl, drafts.jsonl or both, and the documents as docs/ or docs.tar.gz.
-A collection named in a row is a subfolder of the documents, if there is one. A file contains
+A folder contains questions.jsonl, drafts.jsonl, llm_drafts.jsonl or several of them, and the
+documents as docs/ or docs.tar.gz. A collection named in a row is a subfolder of the documents, if
+there is one; rows that name none belong to a collection with the folder's name. A file contains
 drafts, or cases with passages and several answers each (`qa`).
 """
 
 from __future__ import annotations
 
+import random
 import re
 import tarfile
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from suffice.errors import SourceMissing, Unreadable
+from suffice.errors import SettingsError, SourceMissing, Unreadable
 from suffice.eval.grounding import NOT_SUPPORTED, SUPPORTED
 from suffice.eval.rows import OBJECT, PASSAGES, TEXT, TRUTH, Kind, one_of, or_null, read_rows
 
@@ -67,12 +69,19 @@ class Question:
     sources: tuple[str, ...] = ()
     """The ends of the names of the documents that answer it."""
     type: str = ""
+    excludes: tuple[str, ...] | None = None
+    """Texts that make a released answer wrong; `None`: the case does not say."""
 
     def share(self, answer: str) -> float:
         """The share of groups of which at least one text occurs in the answer."""
         text = folded(answer)
         held = [any(folded(one) in text for one in group) for group in self.answers]
         return sum(held) / len(held) if held else 0.0
+
+    def excluded(self, answer: str) -> bool:
+        """Whether the answer contains a text that makes it wrong."""
+        text = folded(answer)
+        return any(folded(one) in text for one in self.excludes or ())
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +96,25 @@ class Draft:
     kind: str = ""
     pair: str = ""
     set: str = ""
+    collection: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """What an LLM wrote to a question from these passages, and how a reader labelled it."""
+
+    question: Question
+    text: str
+    passages: tuple[Mapping[str, str], ...]
+    label: str
+
+    @property
+    def collection(self) -> str:
+        return self.question.collection
+
+
+RIGHT, PARTIAL, DECLINED = "right", "partial", "declined"
+LABELS = (RIGHT, PARTIAL, DECLINED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,27 +122,47 @@ class Cases:
     name: str
     questions: tuple[Question, ...] = ()
     drafts: tuple[Draft, ...] = ()
-    documents: Path | None = None
+    recorded: tuple[Recorded, ...] = ()
+    documents: Mapping[str, Path] = field(default_factory=dict)
+    """The folder or archive of each collection."""
     files: tuple[Path, ...] = ()
 
+    @property
+    def all(self) -> tuple[Question | Draft | Recorded, ...]:
+        """All cases, in the order in which they are decided."""
+        return (*self.questions, *self.drafts, *self.recorded)
+
+    @property
+    def collections(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(one.collection for one in self.all))
+
     def at_most(self, count: int) -> Cases:
-        """At most this many questions and this many drafts, evenly spread."""
+        """At most this many questions, drafts and recorded drafts, drawn from all over, always the
+        same ones. Every second one would be no sample: right and wrong drafts often alternate."""
         return replace(
-            self, questions=_spread(self.questions, count), drafts=_spread(self.drafts, count)
+            self,
+            questions=_drawn(self.questions, count),
+            drafts=_drawn(self.drafts, count),
+            recorded=_drawn(self.recorded, count),
         )
 
 
-def _spread(cases: tuple[T, ...], count: int) -> tuple[T, ...]:
-    step = max(1.0, len(cases) / count)
-    return tuple(cases[int(n * step)] for n in range(min(count, len(cases))))
+def _drawn(cases: tuple[T, ...], count: int) -> tuple[T, ...]:
+    places = list(range(len(cases)))
+    random.Random(0).shuffle(places)
+    return tuple(cases[place] for place in sorted(places[:count]))
 
 
 QUESTION = {
     "question": TEXT, "answerable": TRUTH, "answers_all": or_null(GROUPS),
     "quotes": or_null(TEXTS), "quote": or_null(TEXT), "adds": or_null(TEXT), "s": or_null(TEXT),
-    "source": or_null(TEXT), "sources": or_null(TEXTS),
+    "source": or_null(TEXT), "sources": or_null(TEXTS), "answers_none": or_null(TEXTS),
 }  # fmt: skip
 DRAFT = {"draft": TEXT, "correct": TRUTH, "evidence": EVIDENCE, "question": or_null(TEXT)}
+RECORDED = {
+    "question": TEXT, "answerable": TRUTH, "draft": TEXT, "evidence": EVIDENCE,
+    "label": one_of(*LABELS),
+}  # fmt: skip
 LABEL = one_of(SUPPORTED, *NOT_SUPPORTED)
 CLAIM = {"claim": TEXT, "label": LABEL, "evidence": EVIDENCE, "question": or_null(TEXT)}
 CASE = {"id": TEXT, "passages": PASSAGES, "qa": ANSWERS}
@@ -129,25 +177,63 @@ def read_cases(path: Path, only: str = "") -> Cases:
                 f"{path} has no rows of the set “{only}”.", remedy="Use a value of its field “set”."
             )
         return Cases(f"{path.name} {only}".strip(), drafts=drafts, files=(path,))
-    asked, drafted = path / "questions.jsonl", path / "drafts.jsonl"
-    if not asked.exists() and not drafted.exists():
+    return _of_folder(path)
+
+
+def read_all(paths: Sequence[Path], only: str = "") -> Cases:
+    """The cases of several folders or files together."""
+    read = [read_cases(path, only) for path in paths]
+    documents: dict[str, Path] = {}
+    for one in read:
+        if twice := documents.keys() & one.documents.keys():
+            raise SettingsError(
+                f"Two folders have a collection “{min(twice)}”.",
+                remedy="Name each folder once, and give collections different names "
+                "(the field “collection”, or the name of the folder).",
+            )
+        documents |= one.documents
+    return Cases(
+        ", ".join(one.name for one in read),
+        tuple(case for one in read for case in one.questions),
+        tuple(case for one in read for case in one.drafts),
+        tuple(case for one in read for case in one.recorded),
+        documents,
+        tuple(file for one in read for file in one.files),
+    )
+
+
+def _of_folder(path: Path) -> Cases:
+    names = ("questions.jsonl", "drafts.jsonl", "llm_drafts.jsonl")
+    files = {name: path / name for name in names if (path / name).exists()}
+    if not files:
         raise SourceMissing(
             f"{path} contains neither questions nor drafts.",
-            remedy="Add questions.jsonl or drafts.jsonl.",
+            remedy=f"Add {', '.join(names[:-1])} or {names[-1]}.",
         )
     documents = next((one for one in (path / "docs", path / "docs.tar.gz") if one.exists()), None)
-    if asked.exists() and documents is None:
+    asked, drafted, recorded = map(files.get, names)
+    if asked and documents is None:
         raise SourceMissing(
             f"{path} has questions but no documents.",
             remedy="Add the documents as docs/ or docs.tar.gz.",
         )
+    questions = tuple(_questions(asked)) if asked else ()
+    known = {one.question: one for one in questions}
     return Cases(
         path.name,
-        tuple(_questions(asked)) if asked.exists() else (),
-        tuple(_drafts(drafted)) if drafted.exists() else (),
-        documents,
-        tuple(one for one in (asked, drafted) if one.exists()),
+        questions,
+        tuple(_in_collection(one, known, path) for one in _drafts(drafted)) if drafted else (),
+        tuple(_recorded(recorded, known)) if recorded else (),
+        {one.collection: documents for one in questions} if documents else {},
+        tuple(files.values()),
     )
+
+
+def _in_collection(draft: Draft, known: Mapping[str, Question], path: Path) -> Draft:
+    """The draft in the collection that it names, or in that of its question."""
+    named = draft.collection or path.resolve().name
+    asked = known.get(draft.question)
+    return replace(draft, collection=asked.collection if asked else named)
 
 
 def unpacked(documents: Path, scratch: Path) -> Path:
@@ -176,12 +262,23 @@ def _questions(path: Path) -> Iterator[Question]:
             row["question"],
             row["answerable"],
             tuple(tuple(group) for group in answers),
-            str(row.get("collection") or ""),
+            str(row.get("collection") or path.resolve().parent.name),
             _quotes(row),
             row.get("adds") or row.get("s") or "",
             _sources(row),
             str(row.get("type") or ""),
+            None if row.get("answers_none") is None else tuple(row["answers_none"]),
         )
+
+
+def _recorded(path: Path, known: Mapping[str, Question]) -> Iterator[Recorded]:
+    """The recorded drafts, with their questions as in questions.jsonl, which says what a right
+    answer contains."""
+    for row in read_rows(path, tuple(RECORDED), RECORDED):
+        named = str(row.get("collection") or path.resolve().parent.name)
+        new = Question(row["question"], row["answerable"], collection=named)
+        asked = known.get(row["question"], new)
+        yield Recorded(asked, row["draft"], _passages(row["evidence"]), row["label"])
 
 
 def _quotes(row: Row) -> tuple[str, ...]:
@@ -207,7 +304,8 @@ def _drafts(path: Path) -> Iterator[Draft]:
             yield _draft(row, row["claim"], row["label"] == SUPPORTED)
     else:
         for row in read_rows(path, ("draft", "correct", "evidence"), DRAFT):
-            yield _draft(row, row["draft"], row["correct"])
+            draft = _draft(row, row["draft"], row["correct"])
+            yield replace(draft, pair=draft.pair or draft.question)
 
 
 def _draft(row: Row, text: str, correct: bool) -> Draft:
@@ -219,6 +317,7 @@ def _draft(row: Row, text: str, correct: bool) -> Draft:
         str(row.get("kind") or row.get("task") or ""),
         str(row.get("pair") or row.get("qid") or ""),
         str(row.get("set") or ""),
+        str(row.get("collection") or ""),
     )
 
 

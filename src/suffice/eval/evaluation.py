@@ -1,4 +1,4 @@
-"""Runs the whole pipeline on labelled questions and drafts, as configured and with rules disabled.
+"""Runs the whole pipeline on labelled cases, as configured and in other configurations.
 
 A case is decided well if a right answer or draft is served, or if an unanswerable question or wrong
 draft is not. Two configurations are compared case by case.
@@ -8,62 +8,34 @@ from __future__ import annotations
 
 import tempfile
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from suffice.answers import Checker
 from suffice.errors import SettingsError
-from suffice.eval.cases import Cases, Draft, Question, unpacked
+from suffice.eval.cases import LABELS, Cases, Draft, Question, Recorded
 from suffice.eval.figures import f1_flagged
-from suffice.eval.measures import abstention, means, measure
-from suffice.eval.once import once
+from suffice.eval.left_out import OPEN, Operating, choose, shipped
+from suffice.eval.measures import abstention, means
+from suffice.eval.outcomes import Outcome, answers_of
+from suffice.eval.processes import processes
 from suffice.eval.provenance import provenance
+from suffice.eval.recorded import with_llm
 from suffice.eval.run_record import run_record
-from suffice.eval.state import Outcome, State
-from suffice.eval.twins import twin_figures, twin_of
+from suffice.eval.state import State
+from suffice.eval.twins import has_twin, twin_figures
+from suffice.eval.worker import BASE, SETTINGS, Configuration, Decides, Job, Plan, Worker
 from suffice.evidence.ingest import Progress
-from suffice.evidence.library import Library
-from suffice.models.caching import CachedEmbedder
 from suffice.models.catalog import open_embedder
-from suffice.models.embedder import Embedder
 from suffice.models.verifier import Verifier
-from suffice.pipeline import Pipeline
 from suffice.settings import Settings
-from suffice.switch import RULES, rules_off
-from suffice.text.marks import citations
-from suffice.types import Action, Verdict
+from suffice.switch import RULES
 
-SERVED = (Action.SERVE, Action.CAVEAT)
-CHECKS = (
-    *("structure", "citations", "literals", "omission"),
-    *("verbatim", "grounding", "addresses", "whole"),
-)
 _DRAWS = 2000
-
-
-def _check_off(name: str) -> Callable[[Settings], Settings]:
-    off: dict[str, Any] = {name: False}
-    return lambda settings: replace(settings, checks=replace(settings.checks, **off))
-
-
-def _no_conflicts(settings: Settings) -> Settings:
-    off = replace(settings.gate.conflict, enabled=False)
-    return replace(settings, gate=replace(settings.gate, conflict=off))
-
-
-SETTINGS: Mapping[str, Callable[[Settings], Settings]] = {
-    **{name: _check_off(name) for name in CHECKS},
-    "conflicts": _no_conflicts,
-    "filter": lambda one: replace(one, filter=replace(one.filter, enabled=False)),
-    "rewrite": lambda one: replace(one, search=replace(one.search, rewrite="never")),
-    "rescue": lambda one: replace(one, verdict=replace(one.verdict, rescue=False)),
-}
-"""How to disable each rule that has a setting."""
 
 
 def rules() -> list[str]:
@@ -73,108 +45,84 @@ def rules() -> list[str]:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Cases and their indexed documents, ready to run in any configuration."""
+    """Cases, and what decides them."""
 
     cases: Cases
-    libraries: Mapping[str, Library]
-    verifier: Verifier
-    embedder: Embedder
-    settings: Settings
+    decides: Decides
+    progress: Progress
     state: State = field(default_factory=State)
-    measured: bool = False
-    """Whether the measures of `eval.measures` are computed for each question."""
 
-    def outcomes(self, off: Iterable[str], progress: Progress) -> list[Outcome]:
-        names = set(off)
-        settings = self.settings
-        for name in names & SETTINGS.keys():
-            settings = SETTINGS[name](settings)
-        with rules_off(names & RULES):
-            where = f"without {', '.join(sorted(names))}" if names else "base"
-            answers = self._asked(settings, where, progress)
-            return [*answers, *self._checked(settings, where, progress)]
+    def outcomes(self, jobs: Sequence[Job], what: str) -> list[Outcome]:
+        """The outcomes of the jobs: those that are saved, and those that are decided now."""
+        left = iter(self.decides.decide([job for job in jobs if job.key not in self.state.known]))
+        found = []
+        for number, job in enumerate(jobs, 1):
+            found.append(self.state.once(job.key, lambda: next(left)))
+            self.progress(what, number, len(jobs))
+        return found
 
-    def _asked(self, settings: Settings, where: str, progress: Progress) -> Iterable[Outcome]:
-        pipelines = self._pipelines(settings)
+    def everywhere(self, way: Configuration = BASE) -> list[Outcome]:
+        """The outcomes of all cases in one configuration."""
+        jobs = [Job(place, way) for place in range(len(self.cases.all))]
+        return self.outcomes(jobs, "cases" if way == BASE else str(way))
 
-        def decide(case: Question) -> Outcome:
-            verdict = pipelines[case.collection].answer(case.question)
-            found = asked(case, verdict)
-            if not self.measured or where != "base":
-                return found
-            return replace(found, measures=measure(case, verdict, self.verifier))
-
-        for number, one in enumerate(self.cases.questions, 1):
-            yield self.state.once(f"{where}, question {number}", partial(decide, one))
-            progress("questions", number, len(self.cases.questions))
-
-    def _pipelines(self, settings: Settings) -> dict[str, Pipeline]:
-        own = settings.collection("default")
-        return {
-            name: Pipeline.of(library.search(), self.embedder, own, self.verifier)
-            for name, library in self.libraries.items()
-        }
-
-    def twins(self, base: Sequence[Outcome], progress: Progress) -> Mapping[str, Any]:
+    def twins(self, base: Sequence[Outcome]) -> Mapping[str, Any]:
         """The figures of the questions paired with their twins."""
-        pipelines = self._pipelines(self.settings)
-        pairs = []
-        for number, (case, one) in enumerate(zip(self.cases.questions, base, strict=False), 1):
-            pipeline = pipelines[case.collection]
-            if twin := twin_of(case, pipeline.retriever):
-                other, search = twin
-                changed = replace(pipeline, retriever=search)
-                good = self.state.once(
-                    f"twin {number}", partial(_answered, other, changed, case.question)
-                ).good
-                pairs.append((one.good, good) if case.answerable else (good, one.good))
-            progress("twins", number, len(self.cases.questions))
-        return twin_figures(pairs)
+        asked = [(n, case) for n, case in enumerate(self.cases.questions) if has_twin(case)]
+        way = Configuration(twin=True)
+        others = self.outcomes([Job(n, way) for n, _ in asked], "twins")
+        return twin_figures(
+            [
+                (base[n].good, other.good) if case.answerable else (other.good, base[n].good)
+                for (n, case), other in zip(asked, others, strict=True)
+            ]
+        )
 
-    def _checked(self, settings: Settings, where: str, progress: Progress) -> Iterable[Outcome]:
-        checkers = {
-            uncited: Checker.of(settings, self.verifier, self.embedder, uncited=uncited)
-            for uncited in (True, False)
+    def left_out(self, places: range, base: Sequence[Outcome], ships: Operating) -> dict[str, Any]:
+        """The answers to these cases with the shipped thresholds, and for each collection with
+        those chosen on the other collections. Empty if there is no other."""
+        cases = {place: _question(self.cases.all[place]) for place in places}
+        names = _named(list(cases.values()))
+        if len(names) < 2:
+            return {}
+        way = Configuration(thresholds=OPEN)
+        opened = self.outcomes([Job(place, way) for place in places], "with an open gate")
+        scored = dict(zip(places, opened, strict=True))
+        chosen = {
+            name: choose([scored[n] for n, case in cases.items() if case.collection != name])
+            for name in names
+        }
+        jobs = [
+            Job(n, Configuration(thresholds=chosen[case.collection])) for n, case in cases.items()
+        ]
+        found = dict(zip(places, self.outcomes(jobs, "left out"), strict=True))
+
+        def answers(outcomes: Mapping[int, Outcome], name: str = "") -> Any:
+            own = [n for n, case in cases.items() if name in ("", case.collection)]
+            return answers_of([cases[n] for n in own], [outcomes[n] for n in own])
+
+        configured = {place: base[place] for place in places}
+        return {
+            "shipped": _numbers(ships),
+            "collections": {
+                name: {
+                    "chosen": _numbers(chosen[name]),
+                    "left_out": answers(found, name),
+                    "shipped": answers(configured, name),
+                }
+                for name in names
+            },
+            "all": {"left_out": answers(found), "shipped": answers(configured)},
         }
 
-        def decide(case: Draft) -> Outcome:
-            checker = checkers[not citations(case.text)]
-            return checked(case, checker.check(case.text, case.passages, case.question or None))
 
-        for number, one in enumerate(self.cases.drafts, 1):
-            yield self.state.once(f"{where}, draft {number}", partial(decide, one))
-            progress("drafts", number, len(self.cases.drafts))
+def _question(case: Question | Draft | Recorded) -> Question:
+    assert not isinstance(case, Draft), "a draft has no thresholds of its own"
+    return case.question if isinstance(case, Recorded) else case
 
 
-def _answered(case: Question, pipeline: Pipeline, question: str) -> Outcome:
-    return asked(case, pipeline.answer(question))
-
-
-def asked(case: Question, verdict: Verdict) -> Outcome:
-    served = verdict.action in SERVED
-    if not case.answerable:
-        result = "served" if served else _unserved(verdict)
-        good = 0.0 if served or verdict.action is Action.CONFLICT else 1.0
-    elif served:
-        good = case.share(verdict.released)
-        result = "right" if good == 1 else "half" if good else "wrong"
-    else:
-        good, result = 0.0, _unserved(verdict)
-    kind = "answerable" if case.answerable else "unanswerable"
-    return Outcome(f"{kind}: {result}", verdict.action.name, good)
-
-
-def checked(case: Draft, verdict: Verdict) -> Outcome:
-    served = verdict.action in SERVED
-    kind = "right draft" if case.correct else "wrong draft"
-    result = "served" if served else _unserved(verdict)
-    return Outcome(f"{kind}: {result}", verdict.action.name, float(served == case.correct))
-
-
-def _unserved(verdict: Verdict) -> str:
-    return {Action.CONFLICT: "false conflict", Action.REVIEW: "review"}.get(
-        verdict.action, "withheld"
-    )
+def _numbers(thresholds: Operating) -> dict[str, float]:
+    return {"gate": round(thresholds.gate, 4), "confidence": thresholds.confidence}
 
 
 def evaluate(
@@ -187,43 +135,53 @@ def evaluate(
     each: bool = False,
     twins: bool = False,
     measures: bool = False,
+    leave_out: bool = False,
     resume: Path | None = None,
+    workers: int = 1,
+    tier: str = "",
 ) -> dict[str, Any]:
     """The figures as configured. `off` adds a run without these rules, `each` a run without each
     rule in turn, both compared with the configured run. `twins` adds runs on documents without the
-    answers, and `measures` adds the figures of `eval.measures`. `resume` is a file that keeps the
-    outcomes, so that an interrupted run continues where it stopped."""
+    answers, `measures` the figures of `eval.measures`, and `leave_out` runs with thresholds that
+    were chosen on the other collections. `resume` is a file that keeps the outcomes, so that an
+    interrupted run continues where it stopped. Several `workers` open the verifier of this `tier`
+    themselves."""
     if unknown := [name for name in off if name not in rules()]:
         raise SettingsError(
             f"There is no rule “{unknown[0]}”.", remedy=f"Use one of {', '.join(rules())}."
         )
-    embedder = CachedEmbedder(open_embedder(settings.embedder), most=200_000)
-    made = provenance(cases, settings, embedder.id, verifier.id)
+    if leave_out and max(len(_named(cases.questions)), len(_named(cases.recorded))) < 2:
+        raise SettingsError(
+            "Thresholds cannot be chosen on other collections: there is only one.",
+            remedy="Name a second folder, or a second collection in questions.jsonl.",
+        )
+    made = provenance(cases, settings, open_embedder(settings.embedder).id, verifier.id)
     state = State.open(resume, f"{made['id']} {measures}")
-    with tempfile.TemporaryDirectory() as scratch:
-        libraries = indexed(cases, settings, Path(scratch), progress)
-        try:
-            whole = Evaluation(
-                cases, libraries, once(verifier), embedder, settings, state, measures
-            )
-            base = whole.outcomes((), progress)
-            halves = whole.twins(base, progress) if twins else None
-            configurations = [tuple(off)] if off else []
-            configurations += [(name,) for name in rules()] if each else []
-            compared = {
-                ", ".join(names): compare(base, whole.outcomes(names, progress), cases)
-                for names in configurations
-            }
-        finally:
-            for library in libraries.values():
-                library.store.close()
+    with tempfile.TemporaryDirectory() as scratch, ExitStack() as stack:
+        plan = Plan(cases, settings, Path(scratch), tier, measures)
+        decides: Decides
+        if workers > 1:
+            decides = stack.enter_context(processes(plan, workers))
+        else:
+            decides = stack.enter_context(closing(Worker.of(plan, verifier)))
+        decides.index(progress)
+        whole = Evaluation(cases, decides, progress, state)
+        base = whole.everywhere()
+        halves = whole.twins(base) if twins else None
+        without = [tuple(off)] if off else []
+        without += [(name,) for name in rules()] if each else []
+        compared = {
+            ", ".join(names): compare(base, whole.everywhere(Configuration(names)), cases)
+            for names in without
+        }
+        left_out = _left_out(whole, base, settings) if leave_out else None
     return {
         "data": cases.name,
-        "questions": len(cases.questions),
-        "drafts": len(cases.drafts),
         "tier": verifier.tier,
         "model": verifier.id,
         **figures(base, cases),
+        "collections": {name: figures(*_of(name, base, cases)) for name in cases.collections},
+        "left_out": left_out,
         "twins": halves,
         "measures": means([one.measures for one in base]) if measures else None,
         "without": compared,
@@ -232,27 +190,38 @@ def evaluate(
     }
 
 
-def indexed(
-    cases: Cases, settings: Settings, scratch: Path, progress: Progress
-) -> dict[str, Library]:
-    """The collections of the questions, each in a library of its own. A collection without a
-    subfolder of its name is all of the documents."""
-    made: dict[str, Library] = {}
-    if cases.documents is None or not cases.questions:
-        return made
-    folder = unpacked(cases.documents, scratch / "docs")
-    for number, name in enumerate(sorted({one.collection for one in cases.questions})):
-        made[name] = Library.open(scratch / f"{number}.db", settings, create=True)
-        within = folder / name
-        made[name].add(within if within.is_dir() else folder, progress=progress)
-    return made
+def _left_out(whole: Evaluation, base: Sequence[Outcome], settings: Settings) -> dict[str, Any]:
+    """The same for the questions and for the recorded drafts of an LLM."""
+    own, cases = settings.collection("default"), whole.cases
+    count = len(cases.all)
+    asked, recorded = range(len(cases.questions)), range(count - len(cases.recorded), count)
+    return {
+        "answers": whole.left_out(asked, base, shipped(own)),
+        "recorded": whole.left_out(recorded, base, shipped(with_llm(own))),
+    }
+
+
+def _named(cases: Sequence[Question | Recorded]) -> list[str]:
+    """The names of the collections."""
+    return list(dict.fromkeys(case.collection for case in cases))
+
+
+def _of(name: str, outcomes: Sequence[Outcome], cases: Cases) -> tuple[list[Outcome], Cases]:
+    """The outcomes and cases of one collection."""
+    own = [one for case, one in zip(cases.all, outcomes, strict=True) if case.collection == name]
+    return own, replace(
+        cases,
+        questions=tuple(case for case in cases.questions if case.collection == name),
+        drafts=tuple(case for case in cases.drafts if case.collection == name),
+        recorded=tuple(case for case in cases.recorded if case.collection == name),
+    )
 
 
 def figures(outcomes: Sequence[Outcome], cases: Cases) -> dict[str, Any]:
     """Counts of outcomes, coverage, and the precision of each verdict. Outcomes are in the order of
-    the cases, questions first."""
-    count = len(cases.questions)
-    answers, drafts = outcomes[:count], outcomes[count:]
+    the cases: questions, drafts, recorded drafts."""
+    asked, drafted = len(cases.questions), len(cases.questions) + len(cases.drafts)
+    answers, drafts, recorded = outcomes[:asked], outcomes[asked:drafted], outcomes[drafted:]
     labels: dict[str, list[bool]] = defaultdict(list)
     for case, one in zip(cases.questions, answers, strict=True):
         if one.action in ("SERVE", "CAVEAT"):
@@ -262,9 +231,14 @@ def figures(outcomes: Sequence[Outcome], cases: Cases) -> dict[str, Any]:
     served = sum(map(len, labels.values()))
     return {
         "cases": len(outcomes),
+        "questions": len(cases.questions),
+        "drafts": len(cases.drafts),
+        "recorded_drafts": len(cases.recorded),
+        "answers": answers_of(cases.questions, answers),
+        "recorded": _recorded(recorded, cases) if recorded else None,
         "outcomes": dict(sorted(Counter(one.result for one in outcomes).items())),
         "good": _mean([one.good for one in outcomes]),
-        "coverage": served / count if count else None,
+        "coverage": served / asked if asked else None,
         "abstention": abstention(
             [case.answerable for case in cases.questions], [one.action for one in answers]
         ),
@@ -273,6 +247,20 @@ def figures(outcomes: Sequence[Outcome], cases: Cases) -> dict[str, Any]:
         },
         "pairs_told_apart": _told_apart(drafts, cases),
         "f1": f1_flagged(passed, correct) if len(drafts) else None,
+    }
+
+
+def _recorded(outcomes: Sequence[Outcome], cases: Cases) -> dict[str, Any]:
+    """The answers with the recorded drafts, and what became of the drafts of each label."""
+    fates: dict[str, Counter[str]] = {label: Counter() for label in LABELS}
+    for case, one in zip(cases.recorded, outcomes, strict=True):
+        fates[case.label][one.result.partition(": ")[2]] += 1
+    return {
+        "answers": answers_of([case.question for case in cases.recorded], outcomes),
+        "drafts": {
+            label: {"drafts": own.total(), **dict(own.most_common())}
+            for label, own in fates.items()
+        },
     }
 
 

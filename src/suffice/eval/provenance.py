@@ -16,8 +16,10 @@ def provenance(cases: Cases, settings: Settings, embedder: str, verifier: str) -
     own = settings.collection("default")
     made = {
         "setup": Setup.of(settings, own, embedder, verifier).record().id,
-        "cases": _digest(repr((cases.questions, cases.drafts)).encode()),
-        "documents": _documents(cases.documents) if cases.documents else "",
+        "cases": _digest(repr(cases.all).encode()),
+        "documents": _digest(
+            repr([_documents(path) for path in dict.fromkeys(cases.documents.values())]).encode()
+        ),
     }
     return {"id": _digest(repr(sorted(made.items())).encode()), **made}
 

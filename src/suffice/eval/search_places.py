@@ -19,8 +19,8 @@ from statistics import fmean
 from typing import Any
 
 from suffice.eval.cases import Question, read_cases
-from suffice.eval.evaluation import indexed
 from suffice.eval.run_record import run_record
+from suffice.eval.worker import indexed
 from suffice.evidence.index import Filter
 from suffice.evidence.ingest import Progress
 from suffice.evidence.library import Library
@@ -66,8 +66,8 @@ def bench_places(folder: Path, settings: Settings, progress: Progress) -> dict[s
             needed = passages[case.collection].needed(case)
             if needed:
                 found = [item.passage for item in search[case.collection](case.question)]
-                name = case.collection or cases.name
-                placed.append(_placed(name, case, needed, found, passages[case.collection].stored))
+                stored = passages[case.collection].stored
+                placed.append(_placed(case.collection, case, needed, found, stored))
             else:
                 unplaced.append(case.question)
             progress("questions", number, len(answerable))

@@ -3,22 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from suffice.errors import Unreadable
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """The outcome of one case and its score, from 0 to 1."""
-
-    result: str
-    action: str
-    good: float
-    measures: Mapping[str, float] = field(default_factory=dict)
+from suffice.eval.outcomes import Outcome
 
 
 @dataclass(frozen=True)

@@ -43,6 +43,11 @@ class Adding:
         return replace(found, items=(_saying(best, text), *others))
 
 
+def has_twin(case: Question) -> bool:
+    """Whether the case says which sentence answers it, or would."""
+    return case.answerable or bool(case.adds)
+
+
 def twin_of(case: Question, search: Retriever) -> tuple[Question, Retriever] | None:
     """The twin of a question: the case with the opposite expectation, and the search to run. `None`
     if the case does not say which sentence would answer it."""

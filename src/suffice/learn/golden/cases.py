@@ -14,7 +14,7 @@ from typing import Any
 
 from suffice.errors import Unreadable
 from suffice.eval.cases import GROUPS, Question
-from suffice.eval.evaluation import SERVED, asked
+from suffice.eval.outcomes import SERVED, asked
 from suffice.eval.rows import TEXT, TRUTH, Kind, numbered_rows, or_null
 from suffice.types import Action, Verdict
 
