@@ -26,7 +26,7 @@ class OverlapVerifier:
         return [
             SupportScore(0.9, 0.0, 0.1, unchecked="Latin.")
             if "latin" in pair.text.lower()
-            else SupportScore(share(pair), 0.0, 1 - share(pair), passage=0)
+            else SupportScore(said := share(pair), 0.3 * (said < 1), 1 - said, passage=0)
             for pair in pairs
         ]
 

@@ -20,7 +20,8 @@ from tests.eval.overlap import OverlapVerifier, silent, write
 @dataclass(frozen=True)
 class Standing(OverlapVerifier):
     def support(self, pairs: Sequence[Pair]) -> list[SupportScore]:
-        return [SupportScore(0.9 if pair.text in pair.evidence[0] else 0.1) for pair in pairs]
+        held = (pair.text in pair.evidence[0] for pair in pairs)
+        return [SupportScore(0.9) if one else SupportScore(0.1, 0.8, 0.1) for one in held]
 
 
 def document(text: str, type: str, answer: str) -> dict[str, str]:

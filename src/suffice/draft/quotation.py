@@ -67,9 +67,7 @@ def compose(chosen: Sequence[Ranked]) -> Draft:
         quotes = (passage.text[start:end] for start, end in slices)
         citations.append(Citation(n, passage, " … ".join(quotes)))
     marked = tuple(text for text in dict.fromkeys(lit) if text and text in page.text)
-    return Draft(
-        page.text, tuple(page.claims), tuple(citations), "extractive", highlights=marked
-    )
+    return Draft(page.text, tuple(page.claims), tuple(citations), "extractive", highlights=marked)
 
 
 @dataclass(slots=True)

@@ -28,7 +28,9 @@ from suffice.sql.toolkit import Connection, RowMapping, func, select
 from suffice.types import Passage
 
 _KEYS_A_QUERY = 500
-_SPAN = re.compile(r"(?P<document>.*)@(?P<key>[^@#]*)#(?P<start>\d{1,12})-(?P<end>\d{1,12})", re.DOTALL)
+_SPAN = re.compile(
+    r"(?P<document>.*)@(?P<key>[^@#]*)#(?P<start>\d{1,12})-(?P<end>\d{1,12})", re.DOTALL
+)
 MayUse = Callable[[str, frozenset[str]], bool]
 """Whether documents of a collection with these access labels may be used."""
 

@@ -20,12 +20,13 @@ from suffice.gate.conflict.disagreement import (
     EVEN,
     Disagreement,
     Judgement,
+    crossed,
     judgement_of,
     pairs_to_judge,
     reported,
 )
 from suffice.models.llm.verifier import LlmVerifier, below_llm
-from suffice.models.verifier import LLM, Pair, SufficiencyScore, Verifier
+from suffice.models.verifier import LLM, Pair, SufficiencyScore, SupportScore, Verifier
 from suffice.settings import ConflictSettings
 from suffice.switch import rule
 from suffice.types import Conflict, Evidence, Passage
@@ -42,6 +43,9 @@ _HARDLY = 0.6
 # A statement answers on its own from this share of the threshold. Statements under different
 # headings are usually about different things, so they need more on average.
 _ALONE, _ALONE_APART = 0.2, 1.7
+# Passages contradict each other if the verifier gives this probability on average. It reads them
+# without the question, which makes a difference between values look like a gap.
+_OPPOSED = 0.2
 
 
 @dataclass(frozen=True)
@@ -95,7 +99,7 @@ class Conflicts:
             pair = one.view.first, one.view.second
             if pair not in best or self._rank(one) > self._rank(best[pair]):
                 best[pair] = one
-        return self._both_answer(list(best.values()), evidence)
+        return self._opposed(self._both_answer(list(best.values()), evidence), evidence)
 
     @rule("both answer", lambda self, found, evidence: found)
     def _both_answer(self, found: Sequence[Disagreement], evidence: Evidence) -> list[Disagreement]:
@@ -118,6 +122,27 @@ class Conflicts:
                 [scores[side] for side in sides[n]],
                 apart=_headed_apart(one.view, evidence.passages),
             )
+            else one
+            for n, one in enumerate(found)
+        ]
+
+    @rule("opposed", lambda self, found, evidence: found)
+    def _opposed(self, found: Sequence[Disagreement], evidence: Evidence) -> list[Disagreement]:
+        """Halve the score of a pair if the verifier does not find that each passage contradicts the
+        other's statement: values of different things differ without a contradiction."""
+        pairs = {
+            n: [
+                Pair(quote, (placed(passage),))
+                for quote, passage in crossed(one.view, evidence.passages)
+            ]
+            for n, one in enumerate(found)
+            if self._reported(one) and not one.ambiguous
+        }
+        every = list(dict.fromkeys(pair for both in pairs.values() for pair in both))
+        scores = dict(zip(every, self.verifier.support(every) if every else (), strict=True))
+        return [
+            replace(one, score=one.score / 2)
+            if n in pairs and not _contradict([scores[pair] for pair in pairs[n]])
             else one
             for n, one in enumerate(found)
         ]
@@ -264,6 +289,12 @@ class Conflicts:
         else:
             score = (view.literal * view.near + judgement.apart) / 2
         return Disagreement(view, judgement, score, self._ambiguous(view))
+
+
+def _contradict(scores: Sequence[SupportScore]) -> bool:
+    """Whether two passages contradict each other; true if they were not judged."""
+    read = [score.contradicted for score in scores if not score.unchecked]
+    return not read or sum(read) >= _OPPOSED * len(read)
 
 
 def _statement(evidence: Evidence, number: int, span: Span) -> str:

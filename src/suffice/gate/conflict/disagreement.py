@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from suffice.gate.conflict.answers import Reading, Span
@@ -49,6 +49,13 @@ def reported(disagreement: Disagreement, passages: Sequence[Passage]) -> Conflic
         _reason(disagreement, first, second),
         disagreement.ambiguous,
     )
+
+
+def crossed(view: View, passages: Sequence[Passage]) -> Iterator[tuple[str, Passage]]:
+    """Each side's statement with the passage of the other side."""
+    first, second = passages[view.first], passages[view.second]
+    yield _quote(first, view.statements[0]), second
+    yield _quote(second, view.statements[1]), first
 
 
 def _quote(passage: Passage, span: Span) -> str:
