@@ -157,6 +157,7 @@ def suffice_of(verdict: Verdict, shown: Disclosure = Disclosure.RELEASED) -> dic
         "gate": gate_of(verdict.gate),
         "verdict": verdict.action.value,
         "reason": verdict.reason,
+        "highlight": list(as_json.highlights(verdict)),
         "claims": claims_of(verdict, shown),
         "share_read": round(verdict.share_read, 4),
         "confidence": as_json.rounded(verdict.confidence),

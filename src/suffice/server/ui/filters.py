@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from markupsafe import Markup, escape
@@ -38,11 +38,20 @@ def ticks(text: str) -> Markup:
     )
 
 
+def lit(text: str, sentences: Sequence[str]) -> Markup:
+    """The text with these sentences in bold; everything is escaped."""
+    shown = escape(text)
+    for sentence in map(escape, sentences):
+        shown = Markup(shown.replace(sentence, Markup("<strong>{}</strong>").format(sentence), 1))
+    return shown
+
+
 FILTERS: Final[dict[str, Callable[..., Any]]] = {
     "percent": percent,
     "score": score,
     "count": count,
     "moment": moment,
     "ticks": ticks,
+    "lit": lit,
     "pair": lambda value: (value, value),
 }
