@@ -47,10 +47,12 @@ def _backing(evidence: Evidence, findings: Sequence[Finding]) -> dict[int, tuple
 def _quoted(passage: Passage, claims: Sequence[Claim], findings: Sequence[Finding]) -> str:
     text = passage.text
     places = {span for claim in claims if (span := _place(passage, claim, findings))}
-    whole = [
-        (a, b) for a, b in sentences(text) if any(a < end and start < b for start, end in places)
-    ]
-    return " … ".join(text[start:end].strip() for start, end in whole)
+    parts: list[Span] = []
+    for a, b in sentences(text):
+        if any(a < end and start < b for start, end in places):
+            apart = not parts or text[parts[-1][1] : a].strip()
+            parts = [*parts, (a, b)] if apart else [*parts[:-1], (parts[-1][0], b)]
+    return " … ".join(text[start:end].strip() for start, end in parts)
 
 
 def _place(passage: Passage, claim: Claim, findings: Sequence[Finding]) -> Span | None:
