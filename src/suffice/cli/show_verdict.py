@@ -12,7 +12,8 @@ from rich.table import Table
 from rich.text import Text
 
 from suffice.cli.show import CONTROL, one_line, origin, panel, plain, uncovered
-from suffice.types import Citation, Source, Verdict
+from suffice.cli.show_check import draft_lines
+from suffice.types import Action, Citation, Source, Verdict
 from suffice.verdict.wording import steps
 
 _CODE_OR_TAG = re.compile(r"(```.*?(?:```|\Z)|`[^`\n]*`)|<(?=[a-zA-Z/!?])", re.DOTALL)
@@ -41,7 +42,9 @@ def _no_tags(text: str) -> str:
 
 
 def _withheld(verdict: Verdict) -> RenderableType:
-    parts: list[RenderableType] = [Text(verdict.reason)]
+    parts: list[RenderableType] = [plain(verdict.reason)]
+    if verdict.action is Action.REVIEW:
+        parts += _for_review(verdict)
     if verdict.missing:
         parts += [Text(), uncovered(verdict.missing)]
     if verdict.nearest:
@@ -49,6 +52,18 @@ def _withheld(verdict: Verdict) -> RenderableType:
     parts += [Text(), Text("Next steps", style="bold")]
     parts += [Padding(plain(step, "dim"), (0, 0, 0, 2)) for step in steps(verdict.gate)]
     return _panel(verdict, parts, "yellow")
+
+
+def _for_review(verdict: Verdict) -> list[RenderableType]:
+    """What a person needs to decide: the draft with the passages behind its claims, or the best
+    passage if nothing was drafted."""
+    if verdict.draft:
+        return [Text(), Text("Draft, not released", style="bold"), *draft_lines(verdict)]
+    if not verdict.evidence.items:
+        return []
+    best = verdict.evidence.passages[0]
+    text = Padding(plain(best.text.strip(), "italic"), (0, 0, 0, 4))
+    return [Text(), Text("Best passage", style="bold"), origin("[1]", best), text]
 
 
 def _panel(verdict: Verdict, parts: list[RenderableType], colour: str) -> RenderableType:
