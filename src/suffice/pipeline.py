@@ -30,7 +30,6 @@ from suffice.deadline import within
 from suffice.draft.brief import Brief
 from suffice.draft.drafter import Drafter, open_drafter
 from suffice.draft.extractive import Extractive
-from suffice.draft.flags import flag_notes, flagged
 from suffice.draft.reading import as_shown
 from suffice.draft.revision import Revised, Round, revise
 from suffice.errors import ModelError
@@ -152,8 +151,7 @@ class Pipeline:
             return disagree(evidence, gate)
         if self.gate.may_draft(evidence, gate):
             return None
-        refused = refused_by_gate(evidence, gate)
-        return replace(refused, notes=(*refused.notes, *flag_notes(flagged(evidence))))
+        return refused_by_gate(evidence, gate)
 
     def check_draft(self, turn: Turn, draft: Draft) -> tuple[Finding, ...]:
         """The findings on a draft, with verified answers of earlier turns as evidence."""

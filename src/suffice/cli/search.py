@@ -9,6 +9,7 @@ import click
 from suffice.cli import as_json as to_json
 from suffice.cli.asking import OpenedQuestion, asking
 from suffice.cli.show import show_evidence
+from suffice.evidence.flags import flag_exclusions, flag_notes
 
 
 @click.command()
@@ -19,9 +20,11 @@ def search(asked: OpenedQuestion) -> int:
     Exit code 0: passages found. 2: none found. 1: error.
     """
     evidence = asked.search(asked.question)
-    evidence = replace(evidence, notes=(*evidence.notes, *asked.skipped))
+    notes = (*evidence.notes, *flag_notes(evidence), *asked.skipped)
+    evidence = replace(evidence, notes=notes)
     if asked.as_json:
-        to_json.show(to_json.evidence(evidence))
+        left_out = to_json.excluded(flag_exclusions(evidence))
+        to_json.show({**to_json.evidence(evidence), "excluded": left_out})
     else:
         show_evidence(evidence)
     return 0 if evidence.items else 2

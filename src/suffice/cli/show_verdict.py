@@ -11,7 +11,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from suffice.cli.show import CONTROL, one_line, origin, panel, plain, uncovered
+from suffice.cli.show import CONTROL, one_line, origin, panel, plain, show_notes, uncovered
 from suffice.cli.show_check import draft_lines
 from suffice.types import Action, Citation, Source, Verdict
 from suffice.verdict.wording import steps
@@ -23,8 +23,7 @@ def show_verdict(verdict: Verdict, console: Console | None = None) -> None:
     """Print the answer with its sources, or the refusal with next steps."""
     console = console or Console()
     console.print(_served(verdict) if verdict.served else _withheld(verdict))
-    for note in verdict.notes:
-        console.print(Text(note, style="dim"))
+    show_notes(console, verdict.notes, verdict.gate, verdict.reason)
 
 
 def _served(verdict: Verdict) -> RenderableType:

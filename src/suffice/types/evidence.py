@@ -59,6 +59,11 @@ class Passage:
     The document, title and version of a carried passage are the caller's words."""
 
     @property
+    def name(self) -> str:
+        """What a reader calls the passage: its title, its document or, without both, its id."""
+        return self.title or self.document or self.id
+
+    @property
     def origin(self) -> str:
         """Where the passage comes from: `carried` or `indexed`."""
         return CARRIED if self.carried else INDEXED
