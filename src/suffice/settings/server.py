@@ -198,9 +198,9 @@ class RouteSettings(Checked):
         "checked, and every answer is labelled as unverified.",
     )
     small_talk: bool = setting(
-        False,
-        "Let the upstream answer greetings and thanks without documents. Statements are removed "
-        "from its reply.",
+        True,
+        "Let the upstream, if there is one, answer greetings and thanks without documents. "
+        "Statements are removed from its reply. `false`: they are searched for like questions.",
     )
     unverified_note: Literal["answer", "suffice"] = setting(
         "answer",

@@ -1,4 +1,4 @@
-"""Small talk ("Hello!", "thanks"): the upstream answers without evidence, if the route allows it.
+"""Small talk ("Hello!", "thanks"): the upstream answers without evidence, if the route has one.
 
 A turn is small talk if there is nothing to search for: it has only greetings, or no content words
 at all. Statements are removed from the reply, because no evidence supports them. A reply that
