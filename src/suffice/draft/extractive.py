@@ -72,11 +72,13 @@ class Extractive:
         if not isinstance(self.verifier, FindsSentences):
             return self.choose(ranked)
         found = blocks(ranked)
-        return self.choose(self.reread(question, found[:_READ_ALONE]), found[_READ_ALONE:])
+        return self.choose(
+            self.reread(evidence.in_context(question), found[:_READ_ALONE]), found[_READ_ALONE:]
+        )
 
     def rank(self, evidence: Evidence, question: str = "") -> list[Ranked]:
         """All usable statements, best first. Instructions to the model are none."""
-        question = question or evidence.wanted
+        question = evidence.in_context(question or evidence.wanted)
         found = _changed(list(_statements(evidence)))
         if not found:
             return []
