@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 from suffice import Library, Pipeline
+from suffice.gate.policies.learned import Learned
 from suffice.models.catalog import open_verifier
+from suffice.models.odds import mean_odds
 from suffice.record.decision import Filing, decision_of
 from suffice.record.log import Log
 from suffice.record.replay import replay
@@ -17,7 +19,7 @@ from suffice.record.setup import Setup
 from suffice.record.sink import Recorder
 from suffice.settings import CollectionSettings, Settings, VerifierSettings, read_settings
 from suffice.text.asked import unnamed
-from suffice.types import GateDecision
+from suffice.types import Evidence, GateDecision, Passage, Retrieved
 
 TEXT = "Frigate runs on Debian 12. Other systems are not supported."
 QUESTION = "Which Debian versions are supported?"
@@ -45,11 +47,19 @@ def decided(library: Library, shelf: Shelf, question: str, subject: str = "") ->
 def test_search_and_gate_read_the_question_with_the_subject(library: Library) -> None:
     shelf = Shelf()
     with_it = decided(library, shelf, QUESTION, "Frigate")
-    named = decided(library, shelf, f"Frigate: {QUESTION}")
     plain = decided(library, shelf, QUESTION)
-    assert shelf.asked == [f"Frigate: {QUESTION}", f"Frigate: {QUESTION}", QUESTION]
-    assert with_it.score == pytest.approx(named.score)
+    assert shelf.asked == [f"Frigate: {QUESTION}", QUESTION]
     assert with_it.score != pytest.approx(plain.score)
+
+
+def test_the_gate_reads_the_question_with_and_without_the_subject() -> None:
+    policy = Learned(open_verifier(VerifierSettings()))
+    found = Evidence(QUESTION, (Retrieved(Passage("p", TEXT, "os.md"), 0.5),))
+    plain = policy.decide(found).score
+    named = policy.decide(replace(found, question=f"Frigate: {QUESTION}")).score
+    assert abs(plain - named) > 0.01
+    both = policy.decide(replace(found, subject="Frigate")).score
+    assert both == pytest.approx(mean_odds([plain, named]))
 
 
 def test_people_see_the_question_as_it_was_asked(library: Library) -> None:

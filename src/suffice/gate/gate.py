@@ -117,9 +117,8 @@ class Gate:
         current, stale, _ = fresh(evidence, when, day)
         counted, copies = distinct(current, self.settings.diversity)
         # The passages were selected for the time asked about, so the question is judged without it.
-        plain = sanitized(replace(counted, question=counted.wanted))
-        read = replace(plain, question=plain.in_context(plain.question))
-        decision = self._enough(adjusted(read, self.settings.kinds), plain.question)
+        read = sanitized(replace(counted, question=counted.wanted))
+        decision = self._enough(adjusted(read, self.settings.kinds))
         if counted.timeless and when.asked is TimeAsked.EVER:
             decision = _to_compare(decision, counted, Tiers(self.settings.tiers))
         decision = _whole(self._with_conflicts(self._diverse(decision, counted), read), counted)
@@ -127,22 +126,21 @@ class Gate:
         kept = replace(
             counted, items=tuple(item for item in counted if item.passage.id not in dropped)
         )
-        asked = replace(kept, question=plain.question)
+        asked = replace(kept, question=read.question)
         explained = self.explain(decision, asked, stale, copies)
         explained = replace(explained, excluded=(*explained.excluded, *flag_exclusions(kept)))
         if isinstance(self.policy, Coverage) and self.policy.settings.exact:
             explained = replace(explained, missing=decision.missing)
         return GateResult(replace(kept, notes=(*kept.notes, *flag_notes(kept))), explained)
 
-    def _enough(self, evidence: Evidence, question: str) -> GateDecision:
+    def _enough(self, evidence: Evidence) -> GateDecision:
         """The decision of the policy. If the gate stays closed for several questions together, each
-        is decided separately. `question` is that of the evidence, without the subject."""
+        is decided separately."""
         whole = self.policy.decide(evidence)
-        asked = several(question)
+        asked = several(evidence.question)
         if whole.open or len(asked) == 1 or not self.settings.split_questions:
             return whole
-        alone = (replace(evidence, question=evidence.in_context(one)) for one in asked)
-        each = [self.policy.decide(one) for one in alone]
+        each = [self.policy.decide(replace(evidence, question=question)) for question in asked]
         opened = [one for one in each if one.open]
         if not opened:
             return whole
