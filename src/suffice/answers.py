@@ -23,9 +23,9 @@ from suffice.checks.judge.judge import open_judge
 from suffice.checks.registry import open_checks
 from suffice.checks.structure import shape
 from suffice.checks.unread import unread
-from suffice.draft.flags import flag_notes, flagged
 from suffice.draft.reading import read_draft
 from suffice.errors import AnswerError
+from suffice.evidence.flags import flag_exclusions, flag_notes
 from suffice.evidence.index import today
 from suffice.evidence.inputs import Given, given
 from suffice.evidence.sanitize import sanitized
@@ -109,12 +109,13 @@ class Checker:
         return replace(verdict, record=self.record.verdict(verdict, trace))
 
     def _checked(self, answer: str, found: Evidence) -> Verdict:
-        evidence = replace(found, notes=flag_notes(flagged(found)))
+        evidence = replace(found, notes=flag_notes(found))
         draft = self._draft(answer, evidence)
         if not draft.claims:
             return _without_claims(draft, evidence)
         findings = judged(self.checks, draft, evidence)
         gate = self._gate_decision(sanitized(evidence), draft)
+        gate = replace(gate, excluded=flag_exclusions(evidence))
         return decide(evidence, gate, draft, findings, self.routes)
 
     def _gate_decision(self, evidence: Evidence, draft: Draft) -> GateDecision:

@@ -30,14 +30,13 @@ from suffice.deadline import within
 from suffice.draft.brief import Brief
 from suffice.draft.drafter import Drafter, open_drafter
 from suffice.draft.extractive import Extractive
-from suffice.draft.flags import flag_notes, flagged
 from suffice.draft.reading import as_shown
 from suffice.draft.revision import Revised, Round, revise
 from suffice.errors import ModelError
 from suffice.evidence.filter import Helpful
 from suffice.evidence.index import today
-from suffice.evidence.retrieve import find_each, find_more, retriever_at, time_of
-from suffice.evidence.retriever import Retriever, gather
+from suffice.evidence.retrieve import find, retriever_at, time_of
+from suffice.evidence.retriever import Retriever
 from suffice.evidence.rewrite import Rewriter
 from suffice.gate.gate import Gate, GateResult
 from suffice.models.caching import CachedEmbedder
@@ -46,7 +45,7 @@ from suffice.models.embedder import Embedder
 from suffice.models.verifier import Verifier
 from suffice.record.trace import Timings, Trace
 from suffice.settings import CollectionSettings, DraftSettings, VerdictSettings, VerifierSettings
-from suffice.text.asked import checked_question
+from suffice.text.asked import checked_question, unnamed
 from suffice.types import Attempt, Draft, Evidence, Finding, GateDecision, Level, Rescue, Verdict
 from suffice.verdict.decide import decide, disagree, refused_by_gate, unwritten
 from suffice.verdict.earlier import served_answers
@@ -91,6 +90,8 @@ class Pipeline:
     verdict_settings: VerdictSettings = field(default_factory=VerdictSettings)
     rewriter: Rewriter | None = None
     """Asked for more search queries if the search is not sure of its result; `None`: never."""
+    subject: str = ""
+    """What the documents are about; search and gate read it with a question that lacks it."""
     record: RecordSink | None = None
     """Records every decision before it is returned."""
     clock: Callable[[], date] = today
@@ -125,6 +126,7 @@ class Pipeline:
             draft_settings=settings.draft if writes else replace(settings.draft, revisions=0),
             verdict_settings=settings.verdict,
             rewriter=Rewriter.open(settings.search, settings.draft),
+            subject=settings.subject,
         )
 
     def answer(self, question: str, earlier: Sequence[Verdict] = ()) -> Verdict:
@@ -152,8 +154,7 @@ class Pipeline:
             return disagree(evidence, gate)
         if self.gate.may_draft(evidence, gate):
             return None
-        refused = refused_by_gate(evidence, gate)
-        return replace(refused, notes=(*refused.notes, *flag_notes(flagged(evidence))))
+        return refused_by_gate(evidence, gate)
 
     def check_draft(self, turn: Turn, draft: Draft) -> tuple[Finding, ...]:
         """The findings on a draft, with verified answers of earlier turns as evidence."""
@@ -285,7 +286,6 @@ class Pipeline:
         retriever = retriever_at(self.retriever, when, day)
         apply_gate = timings.measured("gate", self.gate.apply)
         with timings.measure("search"):
-            found = gather(question, retriever(question), self.embedder)
-            found = find_more(retriever, found, self.rewriter)
-            found = find_each(retriever, found, self.embedder)
+            asked = Evidence(question, subject=unnamed(self.subject, question))
+            found = find(retriever, asked, self.embedder, self.rewriter)
         return apply_gate(found, when, day), Trace(found, when, day)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,7 @@ from suffice.types import (
     Citation,
     Conflict,
     Evidence,
+    Exclusion,
     Finding,
     GateDecision,
     Passage,
@@ -86,6 +87,7 @@ def checked(value: Verdict) -> dict[str, Any]:
             {"n": n, **origin(item.passage), "text": item.passage.text}
             for n, item in enumerate(value.evidence, 1)
         ],
+        "excluded": excluded(value.gate.excluded),
         "notes": list(value.notes),
         "record": value.record or None,
     }
@@ -128,10 +130,17 @@ def gate(value: GateDecision) -> dict[str, Any]:
             }
             for signal in value.signals
         ],
-        "excluded": [{**origin(entry.passage), "reason": entry.reason} for entry in value.excluded],
+        "excluded": excluded(value.excluded),
         "conflicts": [conflict(entry) for entry in value.conflicts],
         "next_steps": list(value.next_steps),
     }
+
+
+def excluded(value: Iterable[Exclusion]) -> list[dict[str, Any]]:
+    """The passages that were left out, whole or `partly`, each with the reason."""
+    return [
+        {**origin(entry.passage), "reason": entry.reason, "partly": entry.partly} for entry in value
+    ]
 
 
 def conflict(value: Conflict) -> dict[str, Any]:

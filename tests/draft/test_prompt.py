@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from suffice.draft.brief import PLAIN, Brief
-from suffice.draft.flags import flagged
 from suffice.draft.prompt import DECLINED, SYSTEM, messages
 from suffice.draft.reading import read_draft
 from suffice.draft.shown import Shown
+from suffice.evidence.flags import flagged
 from suffice.evidence.sanitize import sanitized
 from suffice.switch import rules_off
 from suffice.text.claims import claims

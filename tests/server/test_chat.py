@@ -90,7 +90,8 @@ def test_what_is_withheld_is_an_ordinary_completion(
     answer = gateway.chat(OFF_TOPIC)
     assert upstream.requests == []  # the gate is closed: no model is called
     assert answer.choices[0].finish_reason == "stop"
-    assert "No document matches" in answer.choices[0].message.content
+    assert "could not find an answer to this" in answer.choices[0].message.content
+    assert "No document matches" in answer.suffice["reason"]
     assert answer.suffice["verdict"] == "WITHHOLD"
     assert answer.sufficiency["level"] == "insufficient"
     assert answer.usage.total_tokens == 0
@@ -232,7 +233,8 @@ def test_a_format_is_never_broken(gateway: RunningGateway, upstream: ScriptedUps
     plays(upstream, says(right.replace("3 days", "6 days")))
     held = gateway.chat(response_format=shape)
     assert held.choices[0].message.content is None
-    assert "contradict" in held.choices[0].message.refusal
+    assert "could not confirm" in held.choices[0].message.refusal
+    assert "contradict" in held.suffice["reason"]
     assert held.suffice["verdict"] == "WITHHOLD"
     assert gateway.chat(OFF_TOPIC, response_format=shape).choices[0].message.refusal
 

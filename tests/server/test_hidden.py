@@ -44,7 +44,6 @@ def modes(library: Library, upstream: ScriptedUpstream) -> Iterator[RunningGatew
         "default": route,
         "signal": replace(route, streaming="signal"),
         "free": replace(route, grounding=False),
-        "talks": replace(route, small_talk=True),
     }
     with running(library, routes(named)) as gateway:
         yield gateway
@@ -98,7 +97,7 @@ def test_hidden_text_counts_as_unread(name: str) -> None:
 def test_small_talk_hides_nothing(modes: RunningGateway, upstream: ScriptedUpstream) -> None:
     plays(upstream, says(f"You're welcome! <!-- {HIDDEN} -->{TAGGED}"))
     body = {"model": "m", "messages": [{"role": "user", "content": "thanks"}]}
-    reply = httpx2.post(f"{modes.url}/talks/v1/chat/completions", json=body, timeout=60)
+    reply = httpx2.post(f"{modes.url}/v1/chat/completions", json=body, timeout=60)
     assert reply.json()["choices"][0]["message"]["content"] == "You're welcome!"
 
 

@@ -1,4 +1,4 @@
-"""Small talk is answered without evidence, where the route allows it, and states nothing."""
+"""Small talk is answered without evidence, unless the route is told not to, and states nothing."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ REPLY = "You're welcome! Let me know if you have other questions."
 
 @pytest.fixture(scope="module")
 def modes(library: Library, upstream: ScriptedUpstream) -> Iterator[RunningGateway]:
-    talks = RouteSettings(upstream=upstream.url, small_talk=True)
+    talks = RouteSettings(upstream=upstream.url)
     named = {
-        "default": RouteSettings(upstream=upstream.url),
+        "default": RouteSettings(),
+        "documents": replace(talks, small_talk=False),
         "talks": talks,
         "signal": replace(talks, streaming="signal"),
         "titles": RouteSettings(upstream=upstream.url, grounding=False, unverified_note="suffice"),
@@ -40,13 +41,19 @@ def text_of(parts: Any) -> str:
     return "".join(one.choices[0].delta.content or "" for one in parts if one.choices)
 
 
-def test_small_talk_is_answered_where_the_route_allows_it(
+@pytest.mark.parametrize("route", ["default", "documents"])
+def test_without_upstream_or_switched_off_it_is_a_question(
+    modes: RunningGateway, upstream: ScriptedUpstream, route: str
+) -> None:
+    plays(upstream, says(REPLY))
+    assert asked(modes, route, "thanks").suffice["verdict"] == "WITHHOLD"
+    assert upstream.requests == []
+
+
+def test_small_talk_is_answered_by_the_upstream(
     modes: RunningGateway, upstream: ScriptedUpstream
 ) -> None:
     plays(upstream, says(REPLY))
-    refused = asked(modes, "default", "thanks")
-    assert refused.suffice["verdict"] == "WITHHOLD"
-    assert upstream.requests == []
     tools: Any = [{"type": "function", "function": {"name": "find", "parameters": {}}}]
     answer = asked(modes, "talks", "thanks", tools=tools)
     assert "tools" not in upstream.requests[0]

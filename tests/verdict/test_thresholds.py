@@ -140,6 +140,7 @@ def test_the_digest_ignores_the_thresholds_and_sees_the_rest() -> None:
     assert policy_of(off) != policy_of(OWN)
     table = replace(OWN, verdict=VerdictSettings(routes=("stale -> REVIEW", *ROUTES)))
     assert policy_of(table) != policy_of(OWN)
+    assert policy_of(replace(OWN, subject="Acme")) != policy_of(OWN)
 
 
 @pytest.mark.parametrize("gate", [0.02, 0.3, 0.52, 0.9])

@@ -9,6 +9,9 @@ import click
 from suffice.cli import as_json as to_json
 from suffice.cli.asking import OpenedQuestion, asking
 from suffice.cli.show import show_evidence
+from suffice.evidence.flags import flag_exclusions, flag_notes
+from suffice.text.asked import unnamed
+from suffice.types import Evidence
 
 
 @click.command()
@@ -18,10 +21,15 @@ def search(asked: OpenedQuestion) -> int:
 
     Exit code 0: passages found. 2: none found. 1: error.
     """
-    evidence = asked.search(asked.question)
-    evidence = replace(evidence, notes=(*evidence.notes, *asked.skipped))
+    subject = unnamed(asked.settings.subject, asked.question)
+    question = Evidence(asked.question, subject=subject)
+    found = asked.search(question.in_context(asked.question))
+    evidence = replace(found, question=asked.question, subject=subject)
+    notes = (*evidence.notes, *flag_notes(evidence), *asked.skipped)
+    evidence = replace(evidence, notes=notes)
     if asked.as_json:
-        to_json.show(to_json.evidence(evidence))
+        left_out = to_json.excluded(flag_exclusions(evidence))
+        to_json.show({**to_json.evidence(evidence), "excluded": left_out})
     else:
         show_evidence(evidence)
     return 0 if evidence.items else 2

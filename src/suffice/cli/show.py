@@ -16,6 +16,7 @@ from rich.text import Text
 
 from suffice.evidence.index import today
 from suffice.evidence.rows import VersionInfo
+from suffice.gate.freshness import left_out
 from suffice.gate.policies.similarity import counted
 from suffice.text.readable import readable
 from suffice.types import Conflict, Evidence, GateDecision, Level, Passage, Signal
@@ -95,8 +96,16 @@ def show_gate(decision: GateDecision, evidence: Evidence, console: Console | Non
         parts += [Text(f"  {step}") for step in decision.next_steps]
     figures = f"{decision.policy} {decision.score:.2f} · {counted(len(evidence))}"
     console.print(panel(decision.level.value, colour, parts, figures))
-    for note in evidence.notes:
-        console.print(Text(note, style="dim"))
+    show_notes(console, evidence.notes, decision, " ".join(decision.reasons))
+
+
+def show_notes(console: Console, notes: Sequence[str], gate: GateDecision, said: str) -> None:
+    """Print the notes, and the passages that were left out unless they are named in `said`."""
+    for note in notes:
+        console.print(plain(note, "dim"))
+    told = "\n".join((said, *notes))
+    for line in left_out(one for one in gate.excluded if one.reason not in told):
+        console.print(plain(f"Left out: {line}.", "dim"))
 
 
 def _signals(signals: Sequence[Signal]) -> RenderableType:
@@ -131,7 +140,7 @@ def show_evidence(evidence: Evidence, console: Console | None = None) -> None:
         console.print(Padding(plain(item.passage.text.strip()), (0, 0, 0, 4)))
         console.print(Padding(Text(scores, style="dim"), (0, 0, 1, 4)))
     for note in evidence.notes:
-        console.print(Text(note, style="dim"))
+        console.print(plain(note, "dim"))
 
 
 def show_report(report: Report) -> None:

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from suffice.cli.show import panel, plain
 from suffice.gate.policies.similarity import counted
-from suffice.types import Action, Passage, Support, Verdict
+from suffice.types import Action, Draft, Passage, Support, Verdict
 from suffice.verdict.claim_status import ClaimStatus, claim_statuses
 
 _STYLES = {
@@ -30,10 +30,7 @@ _LONGEST_QUOTE = 300
 def show_checked(verdict: Verdict, console: Console | None = None) -> None:
     """Print the answer, then every claim with its reason and source."""
     console = console or Console()
-    found = claim_statuses(verdict)
-    parts: list[RenderableType] = [_answer(verdict, found), Text()] if verdict.draft else []
-    for status in found:
-        parts += _claim(status)
+    parts = draft_lines(verdict)
     parts.append(plain(verdict.reason, "bold"))
     colour = _ACTIONS.get(verdict.action, "yellow")
     console.print(panel(verdict.action.value, colour, parts, _figures(verdict)))
@@ -41,9 +38,19 @@ def show_checked(verdict: Verdict, console: Console | None = None) -> None:
         console.print(plain(note, "dim"))
 
 
-def _answer(verdict: Verdict, found: list[ClaimStatus]) -> Text:
-    assert verdict.draft is not None
-    text, place, shown = verdict.draft.text, 0, Text()
+def draft_lines(verdict: Verdict) -> list[RenderableType]:
+    """The draft, then every claim with its judgement and source; empty without a draft."""
+    if verdict.draft is None:
+        return []
+    found = claim_statuses(verdict)
+    lines: list[RenderableType] = [_answer(verdict.draft, found), Text()]
+    for status in found:
+        lines += _claim(status)
+    return lines
+
+
+def _answer(draft: Draft, found: list[ClaimStatus]) -> Text:
+    text, place, shown = draft.text, 0, Text()
     for status in found:
         shown.append_text(plain(text[place : status.claim.start], "dim"))
         shown.append_text(

@@ -11,9 +11,10 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from suffice.cli.show import CONTROL, one_line, origin, panel, plain, uncovered
+from suffice.cli.show import CONTROL, one_line, origin, panel, plain, show_notes, uncovered
+from suffice.cli.show_check import draft_lines
 from suffice.serialize import highlights
-from suffice.types import Citation, Source, Verdict
+from suffice.types import Action, Citation, Source, Verdict
 from suffice.verdict.wording import steps
 
 _MARKS = re.compile(r"[*_`|\n]")
@@ -24,8 +25,7 @@ def show_verdict(verdict: Verdict, console: Console | None = None) -> None:
     """Print the answer with its sources, or the refusal with next steps."""
     console = console or Console()
     console.print(_served(verdict) if verdict.served else _withheld(verdict))
-    for note in verdict.notes:
-        console.print(Text(note, style="dim"))
+    show_notes(console, verdict.notes, verdict.gate, verdict.reason)
 
 
 def _served(verdict: Verdict) -> RenderableType:
@@ -54,7 +54,9 @@ def _no_tags(text: str) -> str:
 
 
 def _withheld(verdict: Verdict) -> RenderableType:
-    parts: list[RenderableType] = [Text(verdict.reason)]
+    parts: list[RenderableType] = [plain(verdict.reason)]
+    if verdict.action is Action.REVIEW:
+        parts += _for_review(verdict)
     if verdict.missing:
         parts += [Text(), uncovered(verdict.missing)]
     if verdict.nearest:
@@ -62,6 +64,18 @@ def _withheld(verdict: Verdict) -> RenderableType:
     parts += [Text(), Text("Next steps", style="bold")]
     parts += [Padding(plain(step, "dim"), (0, 0, 0, 2)) for step in steps(verdict.gate)]
     return _panel(verdict, parts, "yellow")
+
+
+def _for_review(verdict: Verdict) -> list[RenderableType]:
+    """What a person needs to decide: the draft with the passages behind its claims, or the best
+    passage if nothing was drafted."""
+    if verdict.draft:
+        return [Text(), Text("Draft, not released", style="bold"), *draft_lines(verdict)]
+    if not verdict.evidence.items:
+        return []
+    best = verdict.evidence.passages[0]
+    text = Padding(plain(best.text.strip(), "italic"), (0, 0, 0, 4))
+    return [Text(), Text("Best passage", style="bold"), origin("[1]", best), text]
 
 
 def _panel(verdict: Verdict, parts: list[RenderableType], colour: str) -> RenderableType:

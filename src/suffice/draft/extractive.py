@@ -6,13 +6,13 @@ Every claim in its draft is copied verbatim from the passage it cites.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
 from suffice.draft.brief import PLAIN, Brief
-from suffice.draft.flags import flag_notes, flagged, statements_for_drafter
 from suffice.draft.quotation import Ranked, compose
+from suffice.evidence.sanitize import cleared
 from suffice.evidence.split import context
 from suffice.models.embedder import Embedder
 from suffice.models.llm.verifier import below_llm
@@ -58,7 +58,6 @@ class Extractive:
         sure = [probability for chosen in answered if (probability := _surest(chosen)) is not None]
         return replace(
             compose([entry for chosen in answered for entry in chosen]),
-            notes=flag_notes(flagged(evidence)),
             answers=min(sure) if len(sure) == len(answered) else None,
             unanswered=tuple(left) if len(asked) > 1 else (),
         )
@@ -73,13 +72,14 @@ class Extractive:
         if not isinstance(self.verifier, FindsSentences):
             return self.choose(ranked)
         found = blocks(ranked)
-        read = self.reread(question, found[:_READ_ALONE])
-        return self.lit(question, self.choose(read, found[_READ_ALONE:]))
+        asked = evidence.in_context(question)
+        read = self.reread(asked, found[:_READ_ALONE])
+        return self.lit(asked, self.choose(read, found[_READ_ALONE:]))
 
     def rank(self, evidence: Evidence, question: str = "") -> list[Ranked]:
         """All usable statements, best first. Instructions to the model are none."""
-        question = question or evidence.wanted
-        found = _changed(list(statements_for_drafter(evidence)))
+        question = evidence.in_context(question or evidence.wanted)
+        found = _changed(list(_statements(evidence)))
         if not found:
             return []
         scores = answering(self.verifier, question, found)
@@ -143,6 +143,14 @@ def _statements_of(entry: Ranked) -> list[Statement]:
     block = Block(entry.statement.slices)
     own = [one for one in statements(entry.passage.text) if block.covers(one)]
     return own if len(own) > 1 else []
+
+
+def _statements(evidence: Evidence) -> Iterator[tuple[Passage, Statement]]:
+    """The statements that may be quoted, in order, without instructions to the model."""
+    for item in evidence:
+        for statement in statements(cleared(item.passage).text):
+            if all(item.reads(*span) for span in statement.slices):
+                yield item.passage, statement
 
 
 def _answers(chosen: Sequence[Ranked]) -> bool:

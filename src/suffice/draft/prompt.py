@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from suffice.draft.brief import Brief
-from suffice.draft.flags import Flags
 from suffice.draft.shown import Shown
+from suffice.evidence.flags import Flags
 from suffice.models.chat import Message
 from suffice.text.fenced import described, fence, fenced, quoted
 from suffice.types import Code, Conflict, Finding, Passage, Support

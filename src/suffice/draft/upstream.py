@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from suffice.draft.brief import PLAIN, Brief
-from suffice.draft.flags import flag_notes, flagged
 from suffice.draft.prompt import messages
 from suffice.draft.reading import read_draft
 from suffice.draft.shown import Rank, left_out, shown
 from suffice.errors import ModelUnreachable
+from suffice.evidence.flags import flagged
 from suffice.evidence.sanitize import sanitized
 from suffice.models.chat import Message, chat_body, chat_endpoint, piece
 from suffice.models.wire.blocking import ask, events
@@ -66,9 +66,8 @@ class Upstream:
 
     def _begun(self, evidence: Evidence, brief: Brief) -> tuple[Sequence[Message], _Reply]:
         parts = shown(sanitized(evidence), self.settings.max_evidence_characters, self.rank)
-        flags = flagged(evidence)
-        notes = (*left_out(sanitized(evidence), parts), *flag_notes(flags))
-        prompt = messages(evidence.question, parts, brief, flags)
+        notes = left_out(sanitized(evidence), parts)
+        prompt = messages(evidence.question, parts, brief, flagged(evidence))
         asked = sum(len(message.content) for message in prompt)
         return prompt, _Reply(self.name, evidence.passages, notes, asked)
 

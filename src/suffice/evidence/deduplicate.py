@@ -127,8 +127,7 @@ def distinct(
 
 
 def _reason(original: Passage, shared: float) -> str:
-    name = original.title or original.document or original.id  # an id contains a hash
-    return f"a near copy of {name} ({shared:.0%} of the wording), counted once"
+    return f"a near copy of {original.name} ({shared:.0%} of the wording), counted once"
 
 
 def _overlap(first: frozenset[Shingle], second: frozenset[Shingle]) -> float:

@@ -37,7 +37,21 @@ def retriever_at(retriever: Retriever, when: When, today: date) -> Retriever:
 def find_each(retriever: Retriever, evidence: Evidence, embedder: Embedder | None) -> Evidence:
     """The evidence, with more passages for each of several questions asked at once."""
     asked = several(evidence.question)
-    return _with_more(retriever, evidence, asked, embedder) if len(asked) > 1 else evidence
+    if len(asked) == 1:
+        return evidence
+    return _with_more(retriever, evidence, [*map(evidence.in_context, asked)], embedder)
+
+
+def find(
+    retriever: Retriever, asked: Evidence, embedder: Embedder | None, rewriter: Rewriter | None
+) -> Evidence:
+    """The evidence for a question. `asked` holds the question, with the subject of the documents
+    if the question does not name it: search and LLM read both."""
+    question = asked.in_context(asked.question)
+    found = gather(question, retriever(question), embedder)
+    found = find_more(retriever, found, rewriter)
+    found = replace(found, question=asked.question, subject=asked.subject)
+    return find_each(retriever, found, embedder)
 
 
 def find_more(retriever: Retriever, found: Evidence, rewriter: Rewriter | None) -> Evidence:
@@ -60,10 +74,11 @@ def _with_more(
     retriever: Retriever, evidence: Evidence, queries: Sequence[str], embedder: Embedder | None
 ) -> Evidence:
     """Add passages, scored by their relevance to the original question."""
+    question = evidence.in_context(evidence.question)
     if isinstance(retriever, SearchesAgain):
-        found = retriever.again(evidence.question, queries).items
+        found = retriever.again(question, queries).items
     else:
-        found = _rescored(retriever, evidence.question, queries, embedder)
+        found = _rescored(retriever, question, queries, embedder)
     known = evidence.passages
     new = (item for item in found if not any(one.holds(item.passage) for one in known))
     more = islice(new, max(len(known), _MORE))

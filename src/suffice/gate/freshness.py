@@ -125,8 +125,7 @@ def left_out(excluded: Iterable[Exclusion]) -> tuple[str, ...]:
 
 
 def _titled(passage: Passage) -> str:
-    title = passage.title or passage.document
-    return f"{title}, version {passage.declared}" if passage.declared else title
+    return f"{passage.name}, version {passage.declared}" if passage.declared else passage.name
 
 
 # Versions of the same document, oldest first

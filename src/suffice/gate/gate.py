@@ -12,6 +12,7 @@ from datetime import date
 from typing import NamedTuple, Protocol
 
 from suffice.evidence.deduplicate import distinct
+from suffice.evidence.flags import flag_exclusions, flag_notes
 from suffice.evidence.index import today
 from suffice.evidence.retriever import Found, gather
 from suffice.evidence.sanitize import sanitized
@@ -127,9 +128,10 @@ class Gate:
         )
         asked = replace(kept, question=read.question)
         explained = self.explain(decision, asked, stale, copies)
+        explained = replace(explained, excluded=(*explained.excluded, *flag_exclusions(kept)))
         if isinstance(self.policy, Coverage) and self.policy.settings.exact:
             explained = replace(explained, missing=decision.missing)
-        return GateResult(kept, explained)
+        return GateResult(replace(kept, notes=(*kept.notes, *flag_notes(kept))), explained)
 
     def _enough(self, evidence: Evidence) -> GateDecision:
         """The decision of the policy. If the gate stays closed for several questions together, each

@@ -107,14 +107,14 @@ class EvidenceGate:
     def select(
         self, question: str, found: Sequence[T], read: Callable[[T], Mapping[str, Any]]
     ) -> tuple[list[T], GateDecision]:
-        """The documents to answer from, without those that the gate excluded (for example expired
-        ones), and the decision. `read` turns a document into a passage. A closed gate gives no
-        documents, or raises `EvidenceInsufficient`."""
+        """The documents to answer from, without those that the gate left out (expired ones, those
+        that instruct the model), and the decision. `read` turns a document into a passage. A closed
+        gate gives no documents, or raises `EvidenceInsufficient`."""
         passages = [{**read(one), "id": f"found-{n}"} for n, one in enumerate(found)]
         decision = self.gate.decide(question, passages)
         if not decision.open and self.on_insufficient == "raise":
             raise EvidenceInsufficient(decision)
-        excluded = {one.passage.id for one in decision.excluded}
+        excluded = {one.passage.id for one in decision.excluded if not one.partly}
         kept = [one for n, one in enumerate(found) if f"found-{n}" not in excluded]
         return (kept if decision.open else []), decision
 

@@ -46,9 +46,10 @@ class Citation(Quoted):
 
 @OPEN
 class Excluded(Origin):
-    """A passage that was not used, and why."""
+    """A passage that was left out, whole or partly, and why."""
 
     reason: str
+    partly: bool
 
 
 @OPEN
@@ -208,6 +209,7 @@ class Validation(TypedDict):
     route: str | None
     claims: list[Claim]
     passages: list[CheckedPassage]
+    excluded: list[Excluded]
     notes: list[str]
     record: str | None
     gate: Gate | None

@@ -29,7 +29,7 @@ from suffice.record.codec import plain
 from suffice.record.decision import UNGATED, Decision, decision_of
 from suffice.record.setup import PIPELINE, Setup, setup_of, versions
 from suffice.sql.database import Database
-from suffice.types import Draft, Evidence, Finding, Verdict
+from suffice.types import Draft, Evidence, Finding, GateDecision, Verdict
 from suffice.verdict.decide import decide, disagree, refused_by_gate
 from suffice.verdict.route import read_routes
 
@@ -84,7 +84,7 @@ class Replay:
         gated = self.setup.door == PIPELINE and decision.gate.policy != UNGATED
         if gated:
             applied = self._gate(decision)
-            found += differences("gate", plain(decision.gate), plain(applied.decision))
+            found += differences("gate", _compared(decision.gate), _compared(applied.decision))
             found += differences(
                 "evidence", _counted(decision.evidence), _counted(applied.evidence)
             )
@@ -153,6 +153,13 @@ class _Recorded:
 
 def _judged(findings: Sequence[Finding]) -> Check:
     return _Recorded(tuple(finding for finding in findings if finding.check == _JUDGE))
+
+
+def _compared(gate: GateDecision) -> Any:
+    """The tree of a gate decision without passages that were left out partly: a masked name can
+    change which words seem to instruct. What follows from it, the score, is compared."""
+    whole = tuple(one for one in gate.excluded if not one.partly)
+    return plain(replace(gate, excluded=whole))
 
 
 def _counted(evidence: Evidence) -> list[str]:

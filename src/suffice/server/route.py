@@ -33,6 +33,7 @@ from suffice.server.parts import Parts
 from suffice.settings import CollectionSettings, RouteSettings, Settings
 from suffice.text.times import When
 from suffice.types import Evidence, Retrieved
+from suffice.verdict.customer import CustomerTexts
 
 _URL = ("http://", "https://")
 Adjusts = Callable[[CollectionSettings], CollectionSettings]
@@ -69,6 +70,8 @@ class Route:
     checking: Mapping[bool, Recorder] = field(default_factory=dict)
     """The recorders of `/v1/check`, by `uncited`: without a gate, no certificate applies, so these
     decisions have a setup of their own."""
+    texts: CustomerTexts | None = None
+    """What customers read instead of a reason; `None`: operators read the reason."""
     _checks: dict[tuple[frozenset[str], bool], Sequence[Check]] = field(default_factory=dict)
 
     @property
@@ -201,7 +204,9 @@ def open_route(
             f"server.routes.{name} has no upstream.",
             remedy="With 'grounding: false' or 'shadow: true', set 'upstream' to a URL.",
         )
-    return Route(name, route, own, parts, base, upstream, None)
+    customers = route.wording == "customer"
+    texts = CustomerTexts(own.gate.contact, route.texts) if customers else None
+    return Route(name, route, own, parts, base, upstream, None, texts=texts)
 
 
 def _upstream(

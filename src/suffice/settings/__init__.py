@@ -23,7 +23,7 @@ from suffice.settings.answer import (
     VerdictSettings,
 )
 from suffice.settings.checked import Checked, bad_value
-from suffice.settings.collection import CollectionSettings
+from suffice.settings.collection import SUBJECT, CollectionSettings
 from suffice.settings.evidence import (
     EmbedderSettings,
     FilterSettings,
@@ -127,7 +127,7 @@ __all__ = [
 @dataclass(frozen=True, slots=True)
 class Settings(Checked):
     """All settings. An entry of `collections` overrides passages, search, gate, draft, filter,
-    checks, verdict and judge for one collection."""
+    checks, verdict, subject and judge for one collection."""
 
     store: str = setting(
         "suffice.db", "Path of the SQLite store, or the URL of a PostgreSQL database."
@@ -156,6 +156,7 @@ class Settings(Checked):
     filter: FilterSettings = field(default_factory=FilterSettings)
     checks: ChecksSettings = field(default_factory=ChecksSettings)
     verdict: VerdictSettings = field(default_factory=VerdictSettings)
+    subject: str = setting("", SUBJECT)
     judge: JudgeSettings = field(default_factory=JudgeSettings)
     record: RecordSettings = field(default_factory=RecordSettings)
     monitor: MonitorSettings = field(default_factory=MonitorSettings)

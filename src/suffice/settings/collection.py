@@ -8,6 +8,12 @@ from suffice.settings.answer import ChecksSettings, DraftSettings, JudgeSettings
 from suffice.settings.checked import Checked
 from suffice.settings.evidence import FilterSettings, PassageSettings, SearchSettings
 from suffice.settings.gate import GateSettings
+from suffice.settings.limits import setting
+
+SUBJECT = (
+    "What the documents are about, in one to three words, such as the name of the product. Search "
+    "and gate read it before a question that does not name it."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,4 +27,5 @@ class CollectionSettings(Checked):
     filter: FilterSettings = field(default_factory=FilterSettings)
     checks: ChecksSettings = field(default_factory=ChecksSettings)
     verdict: VerdictSettings = field(default_factory=VerdictSettings)
+    subject: str = setting("", SUBJECT)
     judge: JudgeSettings = field(default_factory=JudgeSettings)

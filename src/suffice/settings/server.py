@@ -11,6 +11,7 @@ from suffice.settings.collection import CollectionSettings
 from suffice.settings.identity import IdentitySettings
 from suffice.settings.limits import ABOUT, Count, Range, setting
 from suffice.settings.site import SiteSettings
+from suffice.settings.texts import checked_texts
 from suffice.settings.upstreams import BreakerSettings, UpstreamSettings, checked_upstreams
 from suffice.settings.webhooks import WebhookSettings
 
@@ -198,9 +199,23 @@ class RouteSettings(Checked):
         "checked, and every answer is labelled as unverified.",
     )
     small_talk: bool = setting(
-        False,
-        "Let the upstream answer greetings and thanks without documents. Statements are removed "
-        "from its reply.",
+        True,
+        "Let the upstream, if there is one, answer greetings and thanks without documents. "
+        "Statements are removed from its reply. `false`: they are searched for like questions.",
+    )
+    wording: Literal["customer", "operator"] = setting(
+        "customer",
+        "For whom refusals and caveats in answers are written. `customer`: short, with the next "
+        "step and `gate.contact`. `operator`: with the reason, figures and nearest documents. The "
+        "reason is in `suffice`, in the log and on the site in any case.",
+    )
+    texts: Mapping[str, str] = field(
+        default_factory=dict,
+        metadata={
+            ABOUT: "Own texts for customers by occasion: `not_answered`, `not_verified`, `review`, "
+            "`unavailable`, `conflict`, `partial`, `caveat`, `small_talk`. `{contact}` stands for "
+            "`gate.contact`, `{record}` for the id of the record."
+        },
     )
     unverified_note: Literal["answer", "suffice"] = setting(
         "answer",
@@ -252,6 +267,7 @@ class RouteSettings(Checked):
     def __post_init__(self) -> None:
         Checked.__post_init__(self)
         checked_upstreams(self.upstream, self.upstreams)
+        checked_texts(self.texts)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,8 @@
-"""Validation of incoming questions."""
+"""Validation of incoming questions, and what they leave out."""
 
 from __future__ import annotations
+
+import re
 
 from suffice.errors import QuestionError
 
@@ -28,3 +30,13 @@ def checked_question(question: str) -> str:
             remedy="Shorten the question, or add the long text as a document.",
         )
     return asked
+
+
+def unnamed(subject: str, question: str) -> str:
+    """The subject of the documents if the question does not name it; otherwise empty.
+
+    >>> unnamed("Frigate", "Which Debian versions are supported?")
+    'Frigate'
+    """
+    named = re.search(rf"(?<!\w){re.escape(subject)}(?!\w)", question, re.IGNORECASE)
+    return "" if named else subject

@@ -59,6 +59,11 @@ class Passage:
     The document, title and version of a carried passage are the caller's words."""
 
     @property
+    def name(self) -> str:
+        """What a reader calls the passage: its title, its document or, without both, its id."""
+        return self.title or self.document or self.id
+
+    @property
     def origin(self) -> str:
         """Where the passage comes from: `carried` or `indexed`."""
         return CARRIED if self.carried else INDEXED
@@ -145,6 +150,8 @@ class Evidence:
     timeless: str = ""
     """The question without its words about time, if the passages are versions from that time. An
     old policy does not contain the word "previous"."""
+    subject: str = ""
+    """What the documents are about, if the question does not name it: "Frigate"."""
     earlier: int = 0
     """Number of trailing items that are earlier answers; citations never refer to them."""
     read_by: str = ""
@@ -166,6 +173,10 @@ class Evidence:
     def wanted(self) -> str:
         """The question in the form that passages can answer."""
         return self.timeless or self.question
+
+    def in_context(self, question: str) -> str:
+        """A question as search and verifier read it: with the subject of the documents."""
+        return f"{self.subject}: {question}" if self.subject else question
 
     @property
     def sources(self) -> tuple[Passage, ...]:

@@ -30,10 +30,12 @@ class Signal:
 
 @dataclass(frozen=True, slots=True)
 class Exclusion:
-    """A passage that the gate excluded, and why."""
+    """A passage that was left out, and why."""
 
     passage: Passage
     reason: str
+    partly: bool = False
+    """Whether only some words of it were left out; the rest is evidence."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,17 +7,20 @@ from dataclasses import replace
 
 from suffice.types import Action, Claim, Verdict
 from suffice.verdict import wording
+from suffice.verdict.customer import CustomerTexts
 
 
-def spoken(verdict: Verdict) -> str:
-    """A verdict as text: an answer with its caveat, both sides of a conflict, or a refusal."""
+def spoken(verdict: Verdict, texts: CustomerTexts | None = None) -> str:
+    """A verdict as text: an answer with its caveat, both sides of a conflict, or a refusal. With
+    `texts`, it is for a customer; otherwise for an operator, with the reason."""
     if verdict.action is Action.SERVE:
         return verdict.released
+    reason = texts.text(verdict) if texts else verdict.reason
     if verdict.action is Action.CAVEAT:
-        return f"{verdict.released}\n\n{verdict.reason}"
+        return f"{verdict.released}\n\n{reason}"
     if verdict.action is Action.CONFLICT:
-        return f"{verdict.reason}\n\n{verdict.released}"
-    return wording.refusal(verdict)
+        return f"{reason}\n\n{verdict.released}"
+    return reason if texts else wording.refusal(verdict)
 
 
 def releases_draft(verdict: Verdict) -> bool:

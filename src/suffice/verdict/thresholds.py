@@ -123,6 +123,7 @@ def policy_of(settings: CollectionSettings) -> dict[str, str]:
         "checks": asdict(settings.checks),
         "routes": bare.verdict.routes,
         "judge": judge,
+        **({"subject": settings.subject} if settings.subject else {}),
     }
     text = json.dumps(tree, sort_keys=True, default=list)
     return {"gate": settings.gate.policy, "digest": hashlib.sha256(text.encode()).hexdigest()[:16]}

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from suffice.evidence.split import placed
 from suffice.gate.missing import missing_aspects
 from suffice.gate.policies.blend import blend_for, features_of
 from suffice.gate.policies.similarity import NO_PASSAGE
+from suffice.models.llm.verifier import below_llm
+from suffice.models.odds import mean_odds
 from suffice.models.verifier import LLM, Pair, SufficiencyScore, Verifier
 from suffice.settings import LearnedSettings
 from suffice.types import Evidence, GateDecision, Level, Signal
@@ -39,8 +41,9 @@ class Learned:
                 missing=self.aspects(evidence),
                 signals=(Signal("probability", 0.0),),
             )
+        asked = replace(evidence, question=evidence.in_context(evidence.question))
         pair = Pair(
-            evidence.question,
+            asked.question,
             tuple(placed(item.passage) for item in evidence),
             alone=tuple(item.answers for item in evidence),
             alone_by=evidence.read_by,
@@ -48,10 +51,11 @@ class Learned:
         score = self.verifier.sufficiency([pair])[0]
         if score.tier == LLM:
             return self._by_llm(evidence, score)
-        features = features_of(evidence, None if score.unchecked else score.enough)
+        features = features_of(asked, None if score.unchecked else score.enough)
         tier = score.tier or self.verifier.tier
-        blend = blend_for(tier, features)
-        chance, opens = blend.probability(features), self.settings.threshold
+        chance, opens = blend_for(tier, features).probability(features), self.settings.threshold
+        if evidence.subject and not score.unchecked:
+            chance = mean_odds([chance, self._without_subject(evidence, pair)])
         alone = _NO_SIMILARITY if features.similarity is None else ""
         level, reason = self._level(chance)
         if score.unchecked:
@@ -71,6 +75,15 @@ class Learned:
                 Signal("passages", features.count),
             ),
         )
+
+    def _without_subject(self, evidence: Evidence, pair: Pair) -> float:
+        """The probability for the question as it was asked. With the subject alone, questions that
+        the passages do not answer score higher, too."""
+        verifier = below_llm(self.verifier)
+        bare = replace(pair, text=evidence.question, alone=(), alone_by="")
+        score = verifier.sufficiency([bare])[0]
+        features = features_of(evidence, None if score.unchecked else score.enough)
+        return blend_for(score.tier or verifier.tier, features).probability(features)
 
     def _by_llm(self, evidence: Evidence, score: SufficiencyScore) -> GateDecision:
         """The LLM's judgement, which is final and not blended."""

@@ -22,7 +22,8 @@ class Reranked:
 
     def decide(self, evidence: Evidence) -> GateDecision:
         items = {item.passage.id: item for item in evidence}
-        pairs = [Pair(evidence.question, (placed(item.passage),)) for item in items.values()]
+        asked = evidence.in_context(evidence.question)
+        pairs = [Pair(asked, (placed(item.passage),)) for item in items.values()]
         scores = dict(zip(items, self.verifier.sufficiency(pairs), strict=True))
         kept = [id for id, score in scores.items() if self._kept(score)]
         best = max((s.enough for s in scores.values() if not s.unchecked), default=0.0)

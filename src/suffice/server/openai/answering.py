@@ -241,5 +241,6 @@ class Answering(Drafting):
     ) -> Choice:
         """The choice to release. It shows as much of a withheld draft as the caller may see."""
         shown = disclosure(self.caller, self.route.settings)
-        made = decided(verdict, choice, structured=self.asked.structured, shown=shown)
+        structured, texts = self.asked.structured, self.route.texts
+        made = decided(verdict, choice, structured=structured, shown=shown, texts=texts)
         return replace(made, shaped=shaped) if shaped else made

@@ -12,6 +12,7 @@ from suffice.log.record import new_id
 from suffice.server.openai.disclosure import Disclosure, claims_of, disclosed
 from suffice.server.openai.passthrough import beside, finish_of, logprobs_of
 from suffice.types import Action, GateDecision, Verdict
+from suffice.verdict.customer import CustomerTexts
 from suffice.verdict.spoken import spoken
 
 UNVERIFIED = "Unverified: no documents were consulted for this answer."
@@ -59,11 +60,12 @@ def decided(
     *,
     structured: bool = False,
     shown: Disclosure = Disclosure.RELEASED,
+    texts: CustomerTexts | None = None,
 ) -> Choice:
     """Apply a verdict to an upstream's choice, if there is one. Structured output is not changed; a
-    refusal of it goes into the `refusal` field."""
+    refusal of it goes into the `refusal` field. `texts` are those of the route's customers."""
     choice = choice or {}
-    told = spoken(disclosed(verdict, shown))
+    told = spoken(disclosed(verdict, shown), texts)
     message = _object(choice.get("message"))
     written, finish = message.get("content"), finish_of(choice.get("finish_reason"))
     kept = verdict.served and verdict.action is not Action.CONFLICT

@@ -27,6 +27,7 @@ from suffice.server.openai.upstream import EMPTY, UpstreamFault
 from suffice.server.openai.upstream_drafts import Written, usage_of
 from suffice.types import Action, Draft, Finding, Support, Verdict
 from suffice.verdict.assess import by_claim, stands
+from suffice.verdict.customer import CustomerTexts
 
 VERIFIED = "Sources verified"
 NOT_VERIFIED = "Some claims could not be verified"
@@ -114,22 +115,23 @@ class LiveChecks:
         verdict, _ = await self.answering.judged(self.pipeline, self.turn, written)
         self.verdicts.append(verdict)
         await self._report(flow, streamed_choice, draft, verdict.findings)
-        words = f"\n\n{last_words(verdict)}"
+        words = f"\n\n{last_words(verdict, self.answering.route.texts)}"
         return words, _ending(decided(verdict, written.choice), streamed_choice)
 
 
-def last_words(verdict: Verdict) -> str:
+def last_words(verdict: Verdict, texts: CustomerTexts | None = None) -> str:
     """The closing sentence of a stream in signal mode."""
+    if verdict.action is Action.SERVE:
+        return f"{VERIFIED}."
+    reason = texts.text(verdict) if texts else verdict.reason
     findings = by_claim(verdict.findings)
     doubted = any(
         stands(findings[claim]) is not Support.BACKED
         for claim in (verdict.draft.claims if verdict.draft else ())
     )
-    if verdict.action is Action.SERVE:
-        return f"{VERIFIED}."
     if verdict.action is Action.CAVEAT and not doubted:
-        return f"{VERIFIED}. {verdict.reason}"
-    return f"{NOT_VERIFIED}. {verdict.reason}"
+        return f"{VERIFIED}. {reason}"
+    return f"{NOT_VERIFIED}. {reason}"
 
 
 def _ending(choice: Choice, streamed_choice: StreamedChoice) -> Choice:

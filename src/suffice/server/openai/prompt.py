@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from suffice.draft.brief import Brief
-from suffice.draft.flags import flagged
 from suffice.draft.prompt import messages as prompt
 from suffice.draft.shown import Rank, shown
+from suffice.evidence.flags import flagged
 from suffice.evidence.sanitize import sanitized
 from suffice.types import Evidence
 

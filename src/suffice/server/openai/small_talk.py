@@ -1,4 +1,4 @@
-"""Small talk ("Hello!", "thanks"): the upstream answers without evidence, if the route allows it.
+"""Small talk ("Hello!", "thanks"): the upstream answers without evidence, if the route has one.
 
 A turn is small talk if there is nothing to search for: it has only greetings, or no content words
 at all. Statements are removed from the reply, because no evidence supports them. A reply that
@@ -27,6 +27,7 @@ from suffice.server.openai.ungrounded import WITHOUT_DOCUMENTS, recorded
 from suffice.server.openai.upstream import EMPTY, UpstreamFault
 from suffice.server.openai.upstream_drafts import Written, added, written
 from suffice.server.route import Route
+from suffice.settings.texts import Occasion
 from suffice.text.claims import StatementKind, claims
 from suffice.text.words import content_words
 from suffice.types import Action, Attempt, Draft, Evidence, Rescue, Verdict
@@ -127,5 +128,6 @@ def _unstated(draft: Draft) -> str:
 def _choice(verdict: Verdict, one: Written, route: Route, caller: Principal) -> Choice:
     shown = disclosure(caller, route.settings)
     choice = decided(verdict, one.choice, shown=shown)
-    content = verdict.released if verdict.served else choice.content
+    told = route.texts.text(verdict, Occasion.SMALL_TALK) if route.texts else choice.content
+    content = verdict.released if verdict.served else told
     return replace(choice, content=content, shaped={"turn": TURN})

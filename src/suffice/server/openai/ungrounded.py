@@ -70,7 +70,8 @@ async def marked(
     )
     if route.recorder:
         verdict = await work.record(recorded, route, caller, asked, verdict)
-    choice = decided(verdict, one.choice, structured=asked.structured)
+    texts = None if verdict.served else route.texts  # the note on a served answer says enough
+    choice = decided(verdict, one.choice, structured=asked.structured, texts=texts)
     plain = route.settings.unverified_note == "suffice" and verdict.served
     return replace(choice, content=verdict.released) if plain else choice
 
