@@ -17,6 +17,7 @@ from suffice.settings import ROUTES, CollectionSettings, DraftSettings, VerdictS
 from suffice.testing.upstream import Reply, ScriptedUpstream, fails, page, says, slow
 from suffice.types import Action, Draft, Evidence, Finding, GateDecision, Rescue, Support, Verdict
 from suffice.verdict.earlier import served_answers
+from suffice.verdict.wording import NO_STATEMENT
 from tests.waiting import until
 
 QUESTION = "How many days per week may I work remotely?"
@@ -66,8 +67,45 @@ def test_a_wrong_draft_never_leaves(library: Library, said: str) -> None:
     assert verdict.reason
     saved = answered(library, says(said), rounds=0)
     assert said not in saved.released
-    assert saved.rescue in (Rescue.TRIMMED, Rescue.EXTRACTIVE)
-    assert saved.action is Action.CAVEAT
+    assert saved.rescue in (Rescue.TRIMMED, None)
+    assert saved.action is (Action.CAVEAT if saved.rescue else verdict.action)
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["The passages do not answer the question.", "I cannot answer this from the documents."],
+)
+def test_what_an_llm_declines_is_not_quoted_instead(library: Library, said: str) -> None:
+    verdict = answered(library, says(said))
+    assert verdict.action is Action.WITHHOLD
+    assert verdict.released == ""
+    assert verdict.reason.startswith(NO_STATEMENT)
+
+
+def test_what_the_checks_refute_is_not_quoted_instead(library: Library) -> None:
+    wrong = "Eligible employees may work remotely up to 4 days per week. [1]"
+    verdict = answered(library, says(wrong))
+    assert (verdict.action, verdict.rescue) == (Action.WITHHOLD, None)
+    assert "4 days per week" in verdict.reason
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        says("Eligible employees may travel to the", finish="length"),
+        says("[1] [2] [3]"),
+        says("<think>They may work remotely"),
+    ],
+    ids=["cut off", "no word", "only reasoning"],
+)
+def test_quotations_replace_an_answer_that_an_llm_failed_to_write(
+    library: Library, reply: Reply
+) -> None:
+    verdict = answered(library, reply, rounds=0)
+    assert verdict.rescue is Rescue.EXTRACTIVE
+    assert verdict.action is Action.CAVEAT
+    assert "the documents are quoted instead" in verdict.reason
+    assert "3 days per week" in verdict.released
 
 
 def test_a_draft_that_fails_goes_back_once(library: Library) -> None:
@@ -239,7 +277,7 @@ def test_what_was_verified_before_is_evidence_for_the_checks(library: Library) -
     verified = Pipeline.of(library.search(), library.embedder).answer(QUESTION)
     doubtful = replace(verified, action=Action.CAVEAT)
     (turn,) = served_answers([doubtful, verified, replace(verified, action=Action.WITHHOLD)])
-    assert turn.passage.text == RIGHT.removesuffix(" [1]")
+    assert turn.passage.text.startswith(RIGHT.removesuffix(". [1]"))
     seen: list[Evidence] = []
 
     class Looking:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from suffice.checks.claim_text import different
 from suffice.draft.reading import read_draft
-from suffice.text.marks import citations
+from suffice.text.marks import bare, citations
 from suffice.types import Action, Claim, Code, Draft, Evidence, Finding, Rescue, Support, Verdict
 from suffice.verdict import wording
 from suffice.verdict.assess import assess
@@ -64,6 +64,12 @@ def reattributed(draft: Draft, findings: Sequence[Finding], evidence: Evidence) 
 def weak(draft: Draft, findings: Sequence[Finding]) -> bool:
     """Whether a draft has an unbacked claim, which is better removed than served with a caveat."""
     return bool(assess(draft, findings).claims_with(Support.UNBACKED, Support.UNCHECKED))
+
+
+def failed(draft: Draft) -> bool:
+    """Whether the drafter failed: its reply was cut off, or it is a text without a word. A
+    drafter that declines has not failed, nor has one whose claims the checks refute."""
+    return draft.cut or bool(draft.text and not any(map(str.isalnum, bare(draft.text))))
 
 
 def _within(text: str) -> set[int]:
