@@ -90,6 +90,37 @@ def test_what_the_checks_refute_is_not_quoted_instead(library: Library) -> None:
 
 
 @pytest.mark.parametrize(
+    "gap",
+    [
+        "The passages do not say how many days a contractor may work remotely.",
+        "They do not state how many days a contractor may work remotely. [1]",
+    ],
+)
+def test_an_honest_gap_is_an_answer_in_part(library: Library, gap: str) -> None:
+    said = f"The passages say that {RIGHT[0].lower()}{RIGHT[1:]} {gap}"
+    verdict = answered(library, says(said), says("never asked"))
+    assert verdict.action is Action.CAVEAT
+    assert (verdict.released, verdict.rescue) == (said, None)
+    assert len(verdict.attempts) == 1
+    assert "leave a part of this question open" in verdict.reason
+    assert gap.removesuffix(" [1]").rstrip(".") in verdict.reason
+    assert verdict.missing == ("how many days a contractor may work remotely",)
+
+
+def test_a_gap_alone_is_a_refusal_that_says_what_is_missing(library: Library) -> None:
+    verdict = answered(library, says("The passages do not say how often contractors may do so."))
+    assert (verdict.action, verdict.released) == (Action.WITHHOLD, "")
+    assert verdict.missing == ("how often contractors may do so",)
+
+
+def test_a_gap_hides_no_claim(library: Library) -> None:
+    said = f"{RIGHT} The passages do not say it, but contractors may work remotely 5 days per week."
+    verdict = answered(library, says(said), rounds=0)
+    assert verdict.rescue is Rescue.TRIMMED
+    assert verdict.released == RIGHT
+
+
+@pytest.mark.parametrize(
     "reply",
     [
         says("Eligible employees may travel to the", finish="length"),

@@ -10,8 +10,8 @@ no passage, so the gate and the checks always receive all of the evidence. A dra
 released is revised; then its citations are corrected; then it is trimmed to its backed claims. If
 none of these can be released, the answer is withheld. A releasable draft with weak claims is
 trimmed too, if the rest can be released. Quotations replace a draft only where the LLM failed: it
-gave no reply, or its reply was cut off or unreadable. They never replace what it declined to answer, nor what the
-checks withheld.
+gave no reply, or its reply was cut off or unreadable. They never replace what it declined to
+answer, nor what the checks withheld.
 """
 
 from __future__ import annotations

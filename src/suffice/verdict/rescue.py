@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from suffice.checks.claim_text import different
+from suffice.checks.claim_text import different, gaps
 from suffice.draft.reading import read_draft
+from suffice.text.claims import Statement
 from suffice.text.marks import bare, citations
 from suffice.types import Action, Claim, Code, Draft, Evidence, Finding, Rescue, Support, Verdict
 from suffice.verdict import wording
@@ -14,15 +15,19 @@ from suffice.verdict.assess import assess
 
 
 def trimmed(draft: Draft, findings: Sequence[Finding]) -> Draft | None:
-    """The draft reduced to its backed claims, in order; `None` if there are none, or if all are
-    backed and there is nothing to remove."""
+    """The draft reduced to its backed claims and to what it says is left open, in order; `None` if
+    no claim is backed, or if all are and there is nothing to remove."""
     kept = assess(draft, findings).claims_with(Support.BACKED)
     if not kept or len(kept) == len(draft.claims):
         return None
+    stays: list[Claim | Statement] = [*kept, *gaps(draft.text)]
     text, claims = "", []
-    for claim in sorted(kept, key=lambda claim: claim.start):
+    for claim in sorted(stays, key=lambda one: one.start):
         start = len(text) + 1 if text else 0
         own = draft.text[claim.start : claim.end]
+        if isinstance(claim, Statement):
+            text = f"{text} {own}".strip()
+            continue
         marks = "".join(f" [{n}]" for n in claim.cites if n not in _within(own))
         text = f"{text} {own}{marks}" if text else f"{own}{marks}"
         claims.append(Claim(own, start, start + len(own), claim.cites))

@@ -47,6 +47,7 @@ OF_ANOTHER_SORT = "The answer does not give what the question asks for: {}."
 ANOTHER_QUESTION = "The draft does not address the question."
 NOT_VERIFIED = "Part of this answer could not be verified against the documents"
 UNREAD = "Part of this answer was not checked against the documents"
+LEFT_OPEN = "The documents leave a part of this question open"
 MARKS = "Citation numbers were not verified: the citations check is switched off."
 MARKED = "Part of this answer rests only on a passage with words that look like an instruction."
 NOT_WRITTEN = "The model that writes answers could not be reached."
@@ -81,10 +82,12 @@ def reason_for(
     quoted: bool,
     lacks: str = "",
     left: str = "",
+    gaps: Sequence[str] = (),
 ) -> str:
     """The reason for a verdict on a draft, quoting the first weak claim. `lacks` is the kind of
     value (amount, date) that the question asks for and the draft does not give; `left` says which
-    of several questions is unanswered."""
+    of several questions is unanswered; `gaps` are the draft's own statements of what the documents
+    leave open."""
     against = found.claims_with(Support.CONTRADICTED)
     weak = found.claims_with(Support.UNBACKED, Support.UNCHECKED)
     if action is Action.REVIEW and found.flags & _SOURCES:
@@ -109,10 +112,13 @@ def reason_for(
     if weak:
         parts.append(naming(NOT_VERIFIED, weak))
     elif found.unread:
-        parts.append(f"{UNREAD}: “{_short(found.unread[0])}”.")
+        parts.append(f"{UNREAD}: “{short(found.unread[0])}”.")
     if found.beside:
         parts.append(BESIDE)
-    if left:
+    if gaps:
+        more = f" and {len(gaps) - 1} more" if len(gaps) > 1 else ""
+        parts.append(f"{LEFT_OPEN}: “{short(gaps[0])}”{more}.")
+    elif left:
         parts.append(f"{left}.")
     elif lacks:
         parts.append(OF_ANOTHER_SORT.format(lacks))
@@ -136,7 +142,7 @@ def _lower(text: str) -> str:
 def adds(findings: Sequence[Finding]) -> list[str]:
     """Notes on conditions of the source that the draft omits. They do not affect the verdict."""
     left_out = (f for f in findings if f.code is Code.OMITTED and f.support is Support.UNBACKED)
-    return list(dict.fromkeys(f"“{_short(one.claim.text)}”: {one.reason}." for one in left_out))
+    return list(dict.fromkeys(f"“{short(one.claim.text)}”: {one.reason}." for one in left_out))
 
 
 def _lack(found: Assessment) -> str:
@@ -153,13 +159,13 @@ def naming(message: str, claims: Sequence[Claim]) -> str:
     if not claims:
         return f"{message}."
     more = f" and {len(claims) - 1} more" if len(claims) > 1 else ""
-    return f"{message}: “{_short(claims[0].text)}”{more}."
+    return f"{message}: “{short(claims[0].text)}”{more}."
 
 
 def unquoted(text: str, claims: Sequence[Claim]) -> str:
     """A reason with its quotes of these claims replaced by their number."""
     for claim in claims:
-        quote = re.escape(f": “{_short(claim.text)}”")
+        quote = re.escape(f": “{short(claim.text)}”")
         text = re.sub(rf"{quote}(?: and (\d+) more)?", _counted, text)
     return text
 
@@ -170,7 +176,7 @@ def _counted(quoted: re.Match[str]) -> str:
 
 def quotes(text: str, claims: Sequence[Claim]) -> bool:
     """Whether a note quotes one of these claims."""
-    return any(f"“{_short(claim.text)}”" in text for claim in claims)
+    return any(f"“{short(claim.text)}”" in text for claim in claims)
 
 
 def plain_claim(claim: Claim) -> str:
@@ -178,7 +184,8 @@ def plain_claim(claim: Claim) -> str:
     return bare(" ".join(readable(claim.text).split())).rstrip(".")
 
 
-def _short(text: str) -> str:
+def short(text: str) -> str:
+    """A text as one line without marks, at most as long as a message quotes."""
     plain = bare(" ".join(readable(text).split())).rstrip(".")
     return plain if len(plain) <= _LONGEST else f"{plain[:_LONGEST].rstrip()}…"
 
