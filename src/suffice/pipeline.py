@@ -114,7 +114,7 @@ class Pipeline:
         embedder = CachedEmbedder(embedder)  # filter, drafter and checks embed the same statements
         verifier = verifier or open_verifier(VerifierSettings())
         settings = certified(settings, {"embedder": embedder.id, "verifier": verifier.id})
-        writes = settings.draft.llm != "extractive"
+        writes = settings.written
         judge = open_judge(settings.judge, settings.draft) if settings.checks.judge else None
         return cls(
             retriever,

@@ -83,10 +83,12 @@ class Gate:
     def of(
         cls, settings: CollectionSettings, embedder: Embedder, verifier: Verifier | None = None
     ) -> Gate:
-        """The gate that the settings describe."""
+        """The gate that the settings describe, for the drafter that they name."""
         synonyms = Synonyms.read(settings.search.synonyms)
         explain = Explain(synonyms, settings.gate.contact)
-        return cls(settings=settings.gate, verifier=verifier, embedder=embedder, explain=explain)
+        gate = settings.gate
+        gate = replace(gate, learned=replace(gate.learned, threshold=settings.opens))
+        return cls(settings=gate, verifier=verifier, embedder=embedder, explain=explain)
 
     def may_draft(self, evidence: Evidence, decision: GateDecision) -> bool:
         """Whether to write a draft: the gate is open, or the settings ask for drafts from

@@ -22,3 +22,13 @@ class CollectionSettings(Checked):
     checks: ChecksSettings = field(default_factory=ChecksSettings)
     verdict: VerdictSettings = field(default_factory=VerdictSettings)
     judge: JudgeSettings = field(default_factory=JudgeSettings)
+
+    @property
+    def written(self) -> bool:
+        """Whether an LLM writes the drafts."""
+        return self.draft.llm != "extractive"
+
+    @property
+    def opens(self) -> float:
+        """The probability from which the learned gate opens for this drafter."""
+        return self.gate.learned.opens(llm=self.written)

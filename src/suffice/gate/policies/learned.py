@@ -51,7 +51,7 @@ class Learned:
         features = features_of(evidence, None if score.unchecked else score.enough)
         tier = score.tier or self.verifier.tier
         blend = blend_for(tier, features)
-        chance, opens = blend.probability(features), self.settings.threshold
+        chance, opens = blend.probability(features), self.settings.opens()
         alone = _NO_SIMILARITY if features.similarity is None else ""
         level, reason = self._level(chance)
         if score.unchecked:
@@ -92,7 +92,7 @@ class Learned:
 
     def _level(self, chance: float) -> tuple[Level, str]:
         reason = f"the passages answer the question with probability {chance:.2f}"
-        opens, least = self.settings.threshold, self.settings.sufficient
+        opens, least = self.settings.opens(), self.settings.sufficient
         if abs(chance - opens) < self.settings.review_band / 2:
             return Level.REVIEW, f"{reason}, too close to {opens:.2f} to decide"
         if chance < opens:
