@@ -45,11 +45,13 @@ from suffice.gate.gate import Gate, GateResult
 from suffice.models.caching import CachedEmbedder
 from suffice.models.catalog import open_verifier
 from suffice.models.embedder import Embedder
+from suffice.models.llm.ask import Meter, metered
 from suffice.models.verifier import Verifier
 from suffice.record.trace import Timings, Trace
 from suffice.settings import CollectionSettings, DraftSettings, VerdictSettings, VerifierSettings
 from suffice.text.asked import checked_question
 from suffice.types import Attempt, Draft, Evidence, Finding, GateDecision, Level, Rescue, Verdict
+from suffice.verdict import wording
 from suffice.verdict.decide import decide, disagree, refused_by_gate, unwritten
 from suffice.verdict.earlier import served_answers
 from suffice.verdict.gap import request_document
@@ -71,6 +73,8 @@ class Turn:
     trace: Trace
     read: Evidence
     timings: Timings
+    verifying: Meter = field(default_factory=Meter, compare=False)
+    """The calls to an LLM that verifies the drafts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +165,7 @@ class Pipeline:
         """The findings on a draft, with verified answers of earlier turns as evidence."""
         before = turn.trace.earlier
         known = replace(turn.read, items=(*turn.read.items, *before), earlier=len(before))
-        with turn.timings.measure("check"):
+        with turn.timings.measure("check"), metered(turn.verifying):
             return self.check(draft, known)
 
     def conclude(self, turn: Turn, rounds: Sequence[Round]) -> Verdict:
@@ -176,9 +180,10 @@ class Pipeline:
         if verdict.served and len(rounds) > 1:
             verdict = replace(verdict, rescue=Rescue.REVISED)
         if self.verdict_settings.rescue and (not verdict.served or weak(last.draft, last.findings)):
-            with turn.timings.measure("rescue"):
+            with turn.timings.measure("rescue"), metered(turn.verifying):
                 verdict = self._rescued(turn, verdict, last)
-        return replace(verdict, attempts=attempts)
+        asked = wording.verified(turn.verifying.cost)
+        return replace(verdict, attempts=attempts, notes=(*verdict.notes, *asked))
 
     def quote_instead(self, turn: Turn, problem: ModelError) -> Verdict:
         """Quote the evidence because no draft could be written; raise the problem if quoting is

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Literal
 
 from suffice.settings.checked import Checked
@@ -51,6 +51,12 @@ class LlmSettings(Checked):
     @property
     def on(self) -> bool:
         return bool(self.url) and self.ask != "never"
+
+    def by_drafter(self, url: str, model: str, key_env: str) -> LlmSettings:
+        """These settings with the LLM that drafts, unless they name one or switch it off."""
+        if self.url or self.ask == "never" or not url.startswith(("http://", "https://")):
+            return self
+        return replace(self, url=url, model=self.model or model, key_env=self.key_env or key_env)
 
 
 @dataclass(frozen=True, slots=True)

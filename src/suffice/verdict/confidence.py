@@ -3,8 +3,9 @@
 For generated text, the first factor is the gate's probability, or `_WRITTEN` if that is more: a
 drafter that reads the passages and does not decline is a second reading of them. For quotations it
 is more precise: a blend of the probabilities that the passages answer and that the quotations
-answer by themselves, with weights fitted by training/confidence.py. The second factor is the mean log-odds of the two
-weakest claims, as the entailment check scored them, and of the answer as a whole.
+answer by themselves, with weights fitted by training/confidence.py. The second factor is the mean
+log-odds of the two weakest claims, as the entailment check scored them, and of the answer as a
+whole.
 """
 
 from __future__ import annotations

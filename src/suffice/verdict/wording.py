@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from suffice.gate.freshness import left_out
+from suffice.models.llm.ask import Cost
 from suffice.text.marks import bare
 from suffice.text.readable import readable
 from suffice.types import (
@@ -143,6 +144,16 @@ def adds(findings: Sequence[Finding]) -> list[str]:
     """Notes on conditions of the source that the draft omits. They do not affect the verdict."""
     left_out = (f for f in findings if f.code is Code.OMITTED and f.support is Support.UNBACKED)
     return list(dict.fromkeys(f"“{short(one.claim.text)}”: {one.reason}." for one in left_out))
+
+
+def verified(cost: Cost) -> tuple[str, ...]:
+    """A note on the calls to the LLM that verified an answer, if there were any."""
+    if not cost.calls:
+        return ()
+    calls = "1 call" if cost.calls == 1 else f"{cost.calls:,} calls"
+    return (
+        f"The LLM verified what the fast verifier was unsure of: {calls}, {cost.tokens:,} tokens.",
+    )
 
 
 def _lack(found: Assessment) -> str:
