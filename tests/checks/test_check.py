@@ -107,7 +107,7 @@ def test_share_read_counts_characters_once() -> None:
     assert share_read(Draft(""), []) == 0
 
 
-def test_a_costly_check_is_not_asked_about_what_another_contradicts() -> None:
+def test_a_costly_check_reads_what_a_rule_contradicts_and_not_what_another_decided() -> None:
     given = drafts.evidence("Leave lasts 18 weeks. Pay is due on Friday.")
     written = drafts.draft("Leave lasts 20 weeks [1]. Pay is due on Monday [1].", given)
     asked: list[Claim] = []
@@ -128,4 +128,15 @@ def test_a_costly_check_is_not_asked_about_what_another_contradicts() -> None:
         f.claim for f in Literals().judge(written, given) if f.support is Support.CONTRADICTED
     ]
     assert contradicted
+    assert asked == list(written.claims)
+
+    @dataclass(frozen=True)
+    class Decided:
+        name: str = "decided"
+
+        def judge(self, draft: Draft, evidence: Evidence) -> list[Finding]:
+            return [Finding(one, self.name, Support.CONTRADICTED) for one in contradicted]
+
+    asked.clear()
+    run_checks([Decided(), Dear()], written, given)
     assert asked == [claim for claim in written.claims if claim not in contradicted]

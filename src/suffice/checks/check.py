@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol, runtime_checkable
 
 from suffice.deadline import watched
-from suffice.types import Claim, Code, Draft, Evidence, Finding, Support
+from suffice.types import RULES_ON_MEANING, Claim, Code, Draft, Evidence, Finding, Support
 
 _LOG = logging.getLogger("suffice.checks")
 
@@ -81,8 +81,14 @@ def _too_much(draft: Draft) -> str:
 
 
 def _open(draft: Draft, findings: Sequence[Finding]) -> list[Claim]:
-    settled = (Support.BACKED, Support.CONTRADICTED)
-    closed = {finding.claim for finding in findings if finding.support in settled}
+    """The claims that no check has decided. A rule's contradiction decides nothing: a judge reads
+    what it flagged."""
+    closed = {
+        finding.claim
+        for finding in findings
+        if finding.support is Support.BACKED
+        or (finding.support is Support.CONTRADICTED and finding.check not in RULES_ON_MEANING)
+    }
     return [claim for claim in draft.claims if claim not in closed]
 
 
