@@ -111,6 +111,8 @@ _MORE = re.compile(
     r"\b(?:that|because|since|but|however|which|although|while)\b|[:;—–]\s*\w", re.IGNORECASE
 )
 _SPEAKS_OF_SOURCES = re.compile(rf"{_SOURCES}\s", re.IGNORECASE)
+_NEGATED = re.compile(r"\b(?:not|cannot|nothing|none|neither|nor)\b|n['’]t\b", re.IGNORECASE)
+_DIGIT = re.compile(r"\d")
 _THEY = re.compile(r"they\b", re.IGNORECASE)
 _BASED = rf"(?:based\son|according\sto|from|in|per|using)\s{_SOURCES}"
 _META = re.compile(
@@ -180,6 +182,20 @@ def left_open(words: str) -> str:
         phrase = plain[asked.start() :] if asked else plain
     phrase = phrase.strip(" ,:")
     return phrase if set(content_words(phrase)) - {"question"} else ""
+
+
+def declines(words: str) -> bool:
+    """Whether a sentence says what the documents leave open. It may state something beside."""
+    plain = words.strip(_CLOSERS + "(“").replace("’", "'").rstrip(".!, ")
+    return len(plain) <= _LONGEST and bool(_REFUSAL.fullmatch(plain))
+
+
+def only_declines(words: str) -> bool:
+    """Whether a sentence says what the documents leave open and what does not follow then ("…, so
+    the amount cannot be worked out"), but states nothing beside."""
+    first, *rest = _TURN.split(words)
+    tails = all(_NEGATED.search(part) and not _DIGIT.search(part) for part in rest)
+    return declines(words) and declines(first.rstrip(" ,")) and tails
 
 
 def speaks_of_sources(words: str) -> bool:

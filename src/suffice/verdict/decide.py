@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from suffice.checks.check import share_read
-from suffice.checks.claim_text import gaps
+from suffice.checks.claim_text import statements
 from suffice.settings import ROUTES
-from suffice.text.claims import Statement, claims
+from suffice.text.claims import Statement, StatementKind, claims
 from suffice.text.expected import lacking
 from suffice.text.marks import bare
-from suffice.text.nonclaims import left_open
+from suffice.text.nonclaims import declines, left_open
 from suffice.text.released import rendered
 from suffice.types import (
     Action,
@@ -122,7 +122,7 @@ def decide(
 ) -> Verdict:
     """Decide what to release: the first matching row of the routing table wins. Regardless of the
     table, a contradicted draft is never released, and unchecked text only with a caveat."""
-    left_out = gaps(draft.text)
+    left_out = [one for one in statements(draft.text) if _leaves_open(one)]
     missing = tuple(dict.fromkeys((*gate.missing, *_left_open(left_out))))
     if not draft.claims:
         declined = withhold(evidence, gate, wording.unanswered(gate), draft)
@@ -171,6 +171,11 @@ def decide(
         route=route.text,
         notes=(*made.notes, route.note) if route.note else made.notes,
     )
+
+
+def _leaves_open(statement: Statement) -> bool:
+    """Whether a sentence says what the documents leave open; it may be a claim as well."""
+    return statement.kind is StatementKind.REFUSAL or declines(statement.words)
 
 
 def _left_open(gaps: Sequence[Statement]) -> Iterator[str]:
