@@ -17,6 +17,7 @@ from suffice.settings import ROUTES, CollectionSettings, DraftSettings, VerdictS
 from suffice.testing.upstream import Reply, ScriptedUpstream, fails, page, says, slow
 from suffice.types import Action, Draft, Evidence, Finding, GateDecision, Rescue, Support, Verdict
 from suffice.verdict.earlier import served_answers
+from suffice.verdict.wording import NO_STATEMENT
 from tests.waiting import until
 
 QUESTION = "How many days per week may I work remotely?"
@@ -66,9 +67,76 @@ def test_a_wrong_draft_never_leaves(library: Library, said: str) -> None:
     assert verdict.reason
     saved = answered(library, says(said), rounds=0)
     assert said not in saved.released
-    assert saved.rescue in (Rescue.TRIMMED, Rescue.EXTRACTIVE)
-    assert saved.action is Action.CAVEAT
-    assert not saved.reason.startswith("No answer")  # it stands with an answer
+    assert saved.rescue in (Rescue.TRIMMED, None)
+    assert saved.action is (Action.CAVEAT if saved.rescue else verdict.action)
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["The passages do not answer the question.", "I cannot answer this from the documents."],
+)
+def test_what_an_llm_declines_is_not_quoted_instead(library: Library, said: str) -> None:
+    verdict = answered(library, says(said))
+    assert verdict.action is Action.WITHHOLD
+    assert verdict.released == ""
+    assert verdict.reason.startswith(NO_STATEMENT)
+
+
+def test_what_the_checks_refute_is_not_quoted_instead(library: Library) -> None:
+    wrong = "Eligible employees may work remotely up to 4 days per week. [1]"
+    verdict = answered(library, says(wrong))
+    assert (verdict.action, verdict.rescue) == (Action.WITHHOLD, None)
+    assert "4 days per week" in verdict.reason
+
+
+@pytest.mark.parametrize(
+    "gap",
+    [
+        "The passages do not say how many days a contractor may work remotely.",
+        "They do not state how many days a contractor may work remotely. [1]",
+    ],
+)
+def test_an_honest_gap_is_an_answer_in_part(library: Library, gap: str) -> None:
+    said = f"The passages say that {RIGHT[0].lower()}{RIGHT[1:]} {gap}"
+    verdict = answered(library, says(said), says("never asked"))
+    assert verdict.action is Action.CAVEAT
+    assert (verdict.released, verdict.rescue) == (said, None)
+    assert len(verdict.attempts) == 1
+    assert "leave a part of this question open" in verdict.reason
+    assert gap.removesuffix(" [1]").rstrip(".") in verdict.reason
+    assert verdict.missing == ("how many days a contractor may work remotely",)
+
+
+def test_a_gap_alone_is_a_refusal_that_says_what_is_missing(library: Library) -> None:
+    verdict = answered(library, says("The passages do not say how often contractors may do so."))
+    assert (verdict.action, verdict.released) == (Action.WITHHOLD, "")
+    assert verdict.missing == ("how often contractors may do so",)
+
+
+def test_a_gap_hides_no_claim(library: Library) -> None:
+    said = f"{RIGHT} The passages do not say it, but contractors may work remotely 5 days per week."
+    verdict = answered(library, says(said), rounds=0)
+    assert verdict.rescue is Rescue.TRIMMED
+    assert verdict.released == RIGHT
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        says("Eligible employees may travel to the", finish="length"),
+        says("[1] [2] [3]"),
+        says("<think>They may work remotely"),
+    ],
+    ids=["cut off", "no word", "only reasoning"],
+)
+def test_quotations_replace_an_answer_that_an_llm_failed_to_write(
+    library: Library, reply: Reply
+) -> None:
+    verdict = answered(library, reply, rounds=0)
+    assert verdict.rescue is Rescue.EXTRACTIVE
+    assert verdict.action is Action.CAVEAT
+    assert verdict.reason.startswith("Quoted from the documents")
+    assert "3 days per week" in verdict.released
 
 
 def test_a_draft_that_fails_goes_back_once(library: Library) -> None:

@@ -49,7 +49,7 @@ ANNOTATIONS = Path(__file__).parent / "written"
 TOP = SearchSettings().top_k
 ENOUGH_HELD = 0.7
 """The share of what an answer rests on that a right draft quotes."""
-OPEN = LearnedSettings().threshold
+OPEN = LearnedSettings().opens()
 SEED = 7
 TIERS = ("fast", "strong")
 

@@ -25,6 +25,7 @@ from suffice.server.json_schema import Schema
 from suffice.server.openapi_schemas import SCHEMAS
 from suffice.server.roles import Endpoint, endpoints
 from suffice.settings import CollectionSettings, RouteSettings, Settings, UpstreamSettings
+from suffice.settings.checked import given, optional
 from suffice.settings.limits import ABOUT
 from suffice.settings.webhooks import WebhookSettings
 
@@ -98,6 +99,8 @@ def _keys(value: Any, where: str) -> Iterator[str]:
 
 
 def _allowed(hint: Any) -> str:
+    if optional(hint):
+        return f"{_allowed(given(hint))}, or empty"
     if typing.get_origin(hint) is Annotated:
         return ", ".join(map(str, typing.get_args(hint)[1:]))
     if typing.get_origin(hint) is Literal:

@@ -7,9 +7,11 @@ person overrides it or the published block `sufficient_context:` asks for a draf
 drafts get a caveat at best. If an LLM drafts and the search is not sure of its result, the LLM is
 asked for more search queries (`search.rewrite`). A filter may mark what a drafter reads; it drops
 no passage, so the gate and the checks always receive all of the evidence. A draft that cannot be
-released is revised; then its citations are corrected; then it is trimmed to its backed claims; then
-it is replaced by quotations. If none of these can be released, the answer is withheld. A releasable
-draft with weak claims is trimmed too, if the rest can be released.
+released is revised; then its citations are corrected; then it is trimmed to its backed claims. If
+none of these can be released, the answer is withheld. A releasable draft with weak claims is
+trimmed too, if the rest can be released. Quotations replace a draft only where the LLM failed: it
+gave no reply, or its reply was cut off or unreadable. They never replace what it declined to
+answer, nor what the checks withheld.
 """
 
 from __future__ import annotations
@@ -42,16 +44,18 @@ from suffice.gate.gate import Gate, GateResult
 from suffice.models.caching import CachedEmbedder
 from suffice.models.catalog import open_verifier
 from suffice.models.embedder import Embedder
+from suffice.models.llm.ask import Meter, metered
 from suffice.models.verifier import Verifier
 from suffice.record.trace import Timings, Trace
 from suffice.settings import CollectionSettings, DraftSettings, VerdictSettings, VerifierSettings
 from suffice.text.asked import checked_question, unnamed
 from suffice.types import Attempt, Draft, Evidence, Finding, GateDecision, Level, Rescue, Verdict
+from suffice.verdict import wording
 from suffice.verdict.decide import decide, disagree, refused_by_gate, unwritten
 from suffice.verdict.earlier import served_answers
 from suffice.verdict.gap import request_document
 from suffice.verdict.override import overridden
-from suffice.verdict.rescue import reattributed, rescued, trimmed, weak
+from suffice.verdict.rescue import failed, reattributed, rescued, trimmed, weak
 from suffice.verdict.route import read_routes
 from suffice.verdict.thresholds import certified
 
@@ -68,6 +72,8 @@ class Turn:
     trace: Trace
     read: Evidence
     timings: Timings
+    verifying: Meter = field(default_factory=Meter, compare=False)
+    """The calls to an LLM that verifies the drafts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +91,7 @@ class Pipeline:
     """Marks the parts of the evidence that a drafter reads, without dropping passages; `None`:
     all."""
     quotes: Drafter | None = None
-    """Quotes the evidence if no other draft can be released."""
+    """Quotes the evidence if the drafter failed."""
     draft_settings: DraftSettings = field(default_factory=lambda: DraftSettings(revisions=0))
     verdict_settings: VerdictSettings = field(default_factory=VerdictSettings)
     rewriter: Rewriter | None = None
@@ -113,7 +119,7 @@ class Pipeline:
         embedder = CachedEmbedder(embedder)  # filter, drafter and checks embed the same statements
         verifier = verifier or open_verifier(VerifierSettings())
         settings = certified(settings, {"embedder": embedder.id, "verifier": verifier.id})
-        writes = settings.draft.llm != "extractive"
+        writes = settings.written
         judge = open_judge(settings.judge, settings.draft) if settings.checks.judge else None
         return cls(
             retriever,
@@ -160,7 +166,7 @@ class Pipeline:
         """The findings on a draft, with verified answers of earlier turns as evidence."""
         before = turn.trace.earlier
         known = replace(turn.read, items=(*turn.read.items, *before), earlier=len(before))
-        with turn.timings.measure("check"):
+        with turn.timings.measure("check"), metered(turn.verifying):
             return self.check(draft, known)
 
     def conclude(self, turn: Turn, rounds: Sequence[Round]) -> Verdict:
@@ -175,9 +181,10 @@ class Pipeline:
         if verdict.served and len(rounds) > 1:
             verdict = replace(verdict, rescue=Rescue.REVISED)
         if self.verdict_settings.rescue and (not verdict.served or weak(last.draft, last.findings)):
-            with turn.timings.measure("rescue"):
+            with turn.timings.measure("rescue"), metered(turn.verifying):
                 verdict = self._rescued(turn, verdict, last)
-        return replace(verdict, attempts=attempts)
+        asked = wording.verified(turn.verifying.cost)
+        return replace(verdict, attempts=attempts, notes=(*verdict.notes, *asked))
 
     def quote_instead(self, turn: Turn, problem: ModelError) -> Verdict:
         """Quote the evidence because no draft could be written; raise the problem if quoting is
@@ -240,7 +247,7 @@ class Pipeline:
 
     def _rescued(self, turn: Turn, verdict: Verdict, last: Round) -> Verdict:
         """The first version that can be released: with corrected citations, trimmed to its backed
-        claims, or replaced by quotations."""
+        claims or, if the drafter failed, replaced by quotations."""
         if marked := reattributed(last.draft, last.findings, turn.read):
             cut = trimmed(marked, self.check(marked, turn.read))  # drop what is still unbacked
             saved = self._released_or(verdict, cut or marked, Rescue.REATTRIBUTED)
@@ -248,7 +255,7 @@ class Pipeline:
                 return saved
         cut = trimmed(last.draft, last.findings)
         verdict = self._released_or(verdict, cut, Rescue.TRIMMED) if cut else verdict
-        return verdict if verdict.served else self._quoted(verdict)
+        return self._quoted(verdict) if not verdict.served and failed(last.draft) else verdict
 
     def _quoted(self, verdict: Verdict) -> Verdict:
         """The verdict on quotations if they can be released, otherwise the given verdict."""

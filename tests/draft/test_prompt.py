@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from suffice.draft.brief import PLAIN, Brief
-from suffice.draft.prompt import DECLINED, SYSTEM, messages
+from suffice.draft.prompt import DECLINED, GAP, SYSTEM, messages
 from suffice.draft.reading import read_draft
 from suffice.draft.shown import Shown
 from suffice.evidence.flags import flagged
@@ -125,3 +125,9 @@ def test_without_a_finding_it_is_asked_to_keep_closer() -> None:
     draft = read_draft("Leave is long. [1]", [OLD])
     again = messages(QUESTION, [Shown(1, OLD, OLD.text)], Brief(earlier=draft), {})[-1].content
     assert "not found to say this clearly enough" in again
+
+
+def test_the_rules_ask_for_a_gap_in_words_that_are_read_as_one() -> None:
+    assert GAP in SYSTEM
+    read = claims(f"Leave lasts 16 weeks. [1] {GAP} who pays.")
+    assert [one.kind for one in read] == [StatementKind.CLAIM, StatementKind.REFUSAL]

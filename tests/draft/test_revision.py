@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from suffice.draft.brief import Brief
 from suffice.draft.reading import read_draft
-from suffice.draft.revision import Round, Stopped, revise
+from suffice.draft.revision import Round, Stopped, confirmed, revise, wanting
 from suffice.errors import ModelUnreachable
 from suffice.settings import DraftSettings
-from suffice.types import Draft, Finding, Support
+from suffice.types import Claim, Draft, Finding, Support
 
 SETTINGS = DraftSettings(revisions=1, total_seconds=100, total_tokens=10_000)
 
@@ -139,3 +139,26 @@ def test_confidence_may_be_asked_for_too() -> None:
         desk.write, desk.check, SETTINGS, again=lambda entry: "finer" not in entry.draft.text
     )
     assert len(revised.rounds) == 2
+
+
+CLAIM = Claim("Leave is 20 weeks.", 0, 18, (1,))
+
+
+def found(check: str, support: Support) -> Finding:
+    return Finding(CLAIM, check, support, reason=f"{check} is against it")
+
+
+@pytest.mark.parametrize("rule", ["literals", "omission"])
+@pytest.mark.parametrize("said", list(Support))
+def test_a_rule_is_sent_back_only_if_a_judge_confirms_it(rule: str, said: Support) -> None:
+    against = said in (Support.CONTRADICTED, Support.UNBACKED)
+    for judge in ("entailment", "judge"):
+        both = (found(rule, Support.CONTRADICTED), found(judge, said))
+        assert confirmed(both) == (both if against else both[1:])
+        assert wanting(Round(Draft(CLAIM.text, (CLAIM,)), both, 0.0, 0)) is against
+
+
+def test_what_is_proved_needs_no_judge() -> None:
+    both = (found("citations", Support.UNBACKED), found("entailment", Support.BACKED))
+    assert confirmed(both) == both
+    assert confirmed(both[1:]) == both[1:]

@@ -13,8 +13,18 @@ import suffice
 from suffice.errors import EvidenceError, QuestionError, SettingsError, SufficeError
 from suffice.evidence.retriever import gather
 from suffice.gate.gate import Gate
+from suffice.gate.policies.learned import Learned
 from suffice.gate.policies.tiers import Tiers
-from suffice.settings import CoverageSettings, DiversitySettings, GateSettings
+from suffice.models.catalog import open_embedder
+from suffice.settings import (
+    CollectionSettings,
+    CoverageSettings,
+    DiversitySettings,
+    DraftSettings,
+    EmbedderSettings,
+    GateSettings,
+    LearnedSettings,
+)
 from suffice.types import Conflict, Evidence, GateDecision, Kind, Level, Passage, Retrieved
 
 QUESTION = "How long is parental leave?"
@@ -250,3 +260,23 @@ def test_over_sufficient_evidence_only_a_date_is_named_as_missing() -> None:
     assert decision.missing == ("2015",)
     thin = Evidence(asked, tuple(replace(one, relevance=0.1) for one in found.items))
     assert "contractors" in gate().apply(thin).decision.missing
+
+
+@pytest.mark.parametrize(
+    ("llm", "threshold", "opens"),
+    [
+        ("extractive", None, 0.5),
+        ("http://127.0.0.1:9/v1", None, 0.2),
+        ("extractive", 0.3, 0.3),
+        ("http://127.0.0.1:9/v1", 0.5, 0.5),
+    ],
+)
+def test_the_gate_opens_earlier_for_a_drafter_that_can_decline(
+    llm: str, threshold: float | None, opens: float
+) -> None:
+    settings = CollectionSettings(
+        draft=DraftSettings(llm=llm), gate=GateSettings(learned=LearnedSettings(threshold))
+    )
+    policy = Gate.of(settings, open_embedder(EmbedderSettings())).policy
+    assert isinstance(policy, Learned)
+    assert policy.settings.threshold == settings.opens == opens

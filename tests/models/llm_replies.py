@@ -53,7 +53,8 @@ def llm(
 
 
 def ruling(verdict: str, quote: str = "", passage: int = 0, claim: int = 1) -> dict[str, Any]:
-    return {"claim": claim, "passage": passage, "quote": quote, "verdict": verdict}
+    quotes = [{"passage": passage, "quote": quote}] if quote or passage else []
+    return {"claim": claim, "quotes": quotes, "verdict": verdict}
 
 
 def rulings(*rows: dict[str, Any]) -> Scripted:

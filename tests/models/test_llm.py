@@ -101,7 +101,7 @@ def test_each_score_is_held_to_its_own_tiers_threshold() -> None:
 
 def test_the_id_names_all_that_judges() -> None:
     with llm(SUPPORTED, model="big-1") as (verifier, _):
-        assert verifier.id == "rough-1+big-1+support-1+sufficiency-1"
+        assert verifier.id == "rough-1+big-1+support-2+sufficiency-1"
         assert verifier.tier == "llm"
 
 
@@ -282,6 +282,11 @@ def test_a_quote_that_does_not_stand_in_the_passage_does_not_count(
         ("the so-called “free” day – Monday", 'The so-called "free" day - Monday is off.'),
         ("and so on ... it goes", "And so on ... it goes."),
         ("育児休業は十八週間続き、全額", "育児休業は十八週間続き、全額支給されます。"),
+        ("Open the lid. Press Start.", "1. Open the **lid**.\n2. Press `Start`.\n"),
+        ("1. Open the lid. 2. Press Start", "1. Open the lid.\n2. Press Start."),
+        ("- Open the lid - Press Start", "* Open the lid\n* Press Start"),
+        ("Paris 190 euros a night", "| city | rate |\n|---|---|\n| Paris | 190 euros a night |"),
+        ("## Fees and costs It is free", "Fees and costs\n\nIt is free."),
     ],
 )
 def test_a_quote_stands_whatever_its_spaces_case_and_marks(quote: str, passage: str) -> None:
@@ -295,11 +300,43 @@ def test_a_quote_stands_whatever_its_spaces_case_and_marks(quote: str, passage: 
         ("5 percent of staff", "It is 1.5 percent of staff."),
         ("it costs exactly 1", "It costs exactly 1.5 euros."),
         ("a ... b ... c", "a b c"),
+        ("Paris costs 19", "| Paris costs | 190 |"),
+        ("Rome costs 190", "| Paris costs | 190 |\n| Rome costs | 120 |"),
         ("x" * 5_000, "x" * 5_000),
     ],
 )
 def test_a_quote_that_ends_inside_a_word_or_number_stands_nowhere(quote: str, passage: str) -> None:
     assert not occurs_in(quote, passage)
+
+
+def several(verdict: str, *quotes: tuple[int, str]) -> Scripted:
+    rows = [{"passage": passage, "quote": quote} for passage, quote in quotes]
+    return rulings({"claim": 1, "quotes": rows, "verdict": verdict})
+
+
+def test_a_verdict_may_rest_on_several_passages_and_each_quote_is_looked_up() -> None:
+    both = (1, "leave lasts 18 weeks"), (2, "closes at six in the evening")
+    score = judged(several("supported", *both))
+    assert (score.tier, score.supported, score.passage) == ("llm", SURE, 0)
+    assert judged(several("supported", both[1], both[0])).passage == 1
+    invented = judged(several("supported", both[0], (2, "closes at nine in the evening")))
+    assert stood(invented)
+    assert "its quote is not in the passages" in invented.note
+
+
+@pytest.mark.parametrize(
+    ("claim", "counts"),
+    [
+        ("The passages do not state the pay, so the sum cannot be worked out.", True),
+        ("The passages do not state the pay, but parking is free.", False),
+        ("The passages do not state the pay, so it is not above 500 euros.", False),
+        ("Parents stay home for 18 weeks.", False),
+    ],
+)
+def test_only_what_the_passages_do_not_say_needs_no_quote(claim: str, counts: bool) -> None:
+    score = judged(several("supported"), pair=Pair(claim, EVIDENCE, "What is the pay?", claim))
+    assert (score.tier == "llm") is counts
+    assert stood(score) is not counts
 
 
 @pytest.mark.parametrize("named", [0, 2, 7, -1])
@@ -325,7 +362,8 @@ MALFORMED = {
     },
     "another key": lambda right: {**right, "more": 1},
     "another key inside": lambda right: {"verdicts": [{**right["verdicts"][0], "why": "x"}]},
-    "no quote": lambda right: {"verdicts": [{"claim": 1, "passage": 1, "verdict": "supported"}]},
+    "no quotes": lambda right: {"verdicts": [{"claim": 1, "verdict": "supported"}]},
+    "a quote for a list": lambda right: {"verdicts": [{**right["verdicts"][0], "quotes": "x"}]},
     "a verdict in capitals": lambda right: json.dumps(right).replace("supported", "SUPPORTED"),
     "a verdict that is true": lambda right: {"verdicts": [{**right["verdicts"][0], "verdict": 1}]},
     "a claim that is true": lambda right: {"verdicts": [{**right["verdicts"][0], "claim": True}]},
@@ -516,8 +554,15 @@ QUOTES = st.one_of(
 ROWS = st.fixed_dictionaries(
     {
         "claim": st.one_of(st.integers(-1, 3), st.booleans(), st.none()),
-        "passage": st.one_of(st.integers(-2, 4), st.none()),
-        "quote": st.one_of(QUOTES, st.none()),
+        "quotes": st.lists(
+            st.fixed_dictionaries(
+                {
+                    "passage": st.one_of(st.integers(-2, 4), st.none()),
+                    "quote": st.one_of(QUOTES, st.none()),
+                }
+            ),
+            max_size=2,
+        ),
         "verdict": st.sampled_from(["supported", "contradicted", "not_mentioned", "yes", None]),
     }
 )

@@ -55,7 +55,7 @@ def endless(
         opened = gateway.inner.state.routes["default"]
         first, *others = opened.checks(frozenset(), marks=True)
         check = Endless(first)
-        opened._checks[frozenset(), True] = (check, *others)
+        opened._checks[frozenset(), True, ""] = (check, *others)
         yield gateway, check
 
 
@@ -107,7 +107,7 @@ class Stuck:
         threading.Event().wait()  # looks at no deadline
 
 def started(gateway):
-    gateway.state.routes["default"]._checks[frozenset(), True] = (Stuck(),)
+    gateway.state.routes["default"]._checks[frozenset(), True, ""] = (Stuck(),)
     print(listening.getsockname()[1], flush=True)
 
 run._GRACE = 0.2

@@ -41,10 +41,10 @@ def held(gateway: RunningGateway) -> Iterator[Held]:
     opened = gateway.inner.state.routes["default"]
     first, *others = checks = opened.checks(frozenset(), marks=True)
     one = Held(first)
-    opened._checks[frozenset(), True] = (one, *others)
+    opened._checks[frozenset(), True, ""] = (one, *others)
     yield one
     one.go.set()
-    opened._checks[frozenset(), True] = checks
+    opened._checks[frozenset(), True, ""] = checks
 
 
 @pytest.fixture
@@ -87,7 +87,7 @@ def test_a_caller_who_has_gone_leaves_no_record_of_an_answer(
         opened = gateway.inner.state.routes["default"]
         first, *others = opened.checks(frozenset(), marks=True)
         check = Held(first)
-        opened._checks[frozenset(), True] = (check, *others)
+        opened._checks[frozenset(), True, ""] = (check, *others)
         before = written(gateway)
         body = json.dumps(BODY).encode()
         port = int(gateway.url.rpartition(":")[2])

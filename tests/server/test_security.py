@@ -308,13 +308,13 @@ def test_a_check_that_fails_or_is_late_closes(library: Library, upstream: Script
         with running(library, routes(route)) as gateway:
             opened = gateway.inner.state.routes["default"]
             checks = opened.checks(frozenset(), marks=True)
-            opened._checks[frozenset(), True] = (*checks[:-2], Dies(), checks[-1])
+            opened._checks[frozenset(), True, ""] = (*checks[:-2], Dies(), checks[-1])
             answer = gateway.chat()
             assert answer.suffice["verdict"] == verdict
             assert RIGHT not in answer.choices[0].message.content
         with running(library, routes(replace(route, check_seconds=0.01))) as gateway:
             opened = gateway.inner.state.routes["default"]
-            opened._checks[frozenset(), True] = (Late(), *checks[1:])
+            opened._checks[frozenset(), True, ""] = (Late(), *checks[1:])
             late = gateway.chat()
             assert late.suffice["verdict"] == verdict
             assert late.suffice["share_read"] == 0.0

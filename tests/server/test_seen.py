@@ -187,7 +187,7 @@ def test_a_warning_from_a_thread_has_the_id_of_its_request(
     logged(lines, several)
     route = several.inner.state.routes["default"]
     for marks in (True, False):
-        route._checks[frozenset(), marks] = [Warns()]
+        route._checks[frozenset(), marks, ""] = [Warns()]
     reply = ask(several)
     route._checks.clear()
     told = [json.loads(line) for line in lines.getvalue().splitlines()]

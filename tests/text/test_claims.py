@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from suffice.text.claims import Statement, StatementKind, claims
+from suffice.text.nonclaims import left_open
 
 Kind = StatementKind
 
@@ -268,3 +269,29 @@ def test_a_sentence_after_a_mark_may_begin_with_capitals(stop: str) -> None:
 def test_a_mark_after_an_abbreviation_ends_no_sentence() -> None:
     for said in ("Smith et al. [1] HR was first.", "See Sec. [3] HR for details."):
         assert len(claims(said)) == 1
+
+
+@pytest.mark.parametrize(
+    ("before", "kind"),
+    [
+        ("The passages give the fee for cars only.", Kind.REFUSAL),
+        ("These documents are about cars. They do not mention lorries.", Kind.REFUSAL),
+        ("The drivers pay the fee.", Kind.CLAIM),
+    ],
+)
+def test_they_are_the_documents_where_these_were_spoken_of(before: str, kind: Kind) -> None:
+    assert claims(f"{before} They do not state the fee for lorries.")[-1].kind is kind
+
+
+@pytest.mark.parametrize(
+    ("said", "phrase"),
+    [
+        ("The passages do not say how many phones there may be.", "how many phones there may be"),
+        ("The provided documents don’t state the amount of the fee.", "the amount of the fee"),
+        ("I could not find who pays the fee.", "who pays the fee"),
+        ("The passages do not answer the question.", ""),
+    ],
+)
+def test_a_refusal_names_what_is_left_open(said: str, phrase: str) -> None:
+    assert [one.kind for one in claims(said)] == [Kind.REFUSAL]
+    assert left_open(said) == phrase

@@ -172,3 +172,14 @@ def test_an_answer_of_another_sort_than_asked_for_has_a_caveat() -> None:
     verdict = decide(asked, OPEN_FULLY, DRAFT, said_well)
     assert verdict.action is Action.CAVEAT
     assert verdict.reason == "The answer does not give what the question asks for: amount."
+
+
+@pytest.mark.parametrize(("gate", "answered"), [(0.25, 0.75), (0.75, 0.75), (0.9, 0.9)])
+def test_a_text_whose_drafter_did_not_decline_answers_at_least_probably(
+    gate: float, answered: float
+) -> None:
+    decision = replace(OPEN, level=Level.PARTIAL, score=gate)
+    assert answers(decision, DRAFT) == answered
+    assert answers(decision, replace(DRAFT, drafter="extractive")) == gate
+    drawn = decide(EVIDENCE, decision, DRAFT, [said(CLAIM, 0.95), said(OTHER, 0.95)])
+    assert drawn.action is Action.CAVEAT  # the gate doubts it

@@ -9,6 +9,7 @@ import pytest
 from suffice import check
 from suffice.checks.check import SwitchedOff, run_checks
 from suffice.checks.verbatim import Verbatim
+from suffice.draft.reading import read_draft
 from suffice.types import (
     Action,
     Citation,
@@ -208,3 +209,19 @@ def test_a_refusal_says_what_is_wrong_with_the_draft(said: str, why: str) -> Non
     held = check(said, [HERE.text])
     assert held.action is Action.WITHHOLD
     assert held.reason.startswith(why)
+
+
+@pytest.mark.parametrize(
+    "gap",
+    [
+        "The passages do not say who pays.",
+        "The passages do not say who pays, so the sum cannot be worked out.",
+    ],
+)
+def test_what_is_left_open_is_never_served_as_a_whole_answer(gap: str) -> None:
+    written = read_draft(f"{SAID} [1] {gap}", [HERE])
+    found = [Finding(claim, "judge", Support.BACKED, 0.95, HERE.id) for claim in written.claims]
+    drawn = decide(EVIDENCE, replace(OPEN, missing=()), written, found)
+    assert drawn.action is Action.CAVEAT
+    assert gap.rstrip(".") in drawn.reason
+    assert drawn.missing[0].startswith("who pays")

@@ -29,3 +29,15 @@ def test_nothing_but_what_is_backed(supports: list[Support]) -> None:
     assert [claim.text for claim in cut.claims] == kept
     assert all(cut.text[claim.start : claim.end] == claim.text for claim in cut.claims)
     assert {citation.n for citation in cut.citations} == {n for c in cut.claims for n in c.cites}
+
+
+def test_what_is_left_open_is_kept() -> None:
+    gap = "The passages do not say who pays."
+    draft = read_draft(f"Leave is 20 weeks. [1] {gap} Cats may come too. [3]", PASSAGES)
+    first, second = draft.claims
+    found = [Finding(first, "some", Support.BACKED), Finding(second, "some", Support.UNBACKED)]
+    cut = trimmed(draft, found)
+    assert cut is not None
+    assert cut.text == f"Leave is 20 weeks. [1] {gap}"
+    assert [claim.text for claim in cut.claims] == [first.text]
+    assert trimmed(draft, [Finding(one, "some", Support.BACKED) for one in draft.claims]) is None

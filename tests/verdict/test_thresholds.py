@@ -58,7 +58,7 @@ def test_the_thresholds_reach_the_gate_the_table_and_the_record(tmp_path: Path) 
     settings = certificate(tmp_path)
     found = certified(settings, MODELS)
     assert found.gate.learned.sufficient == 0.7
-    assert found.gate.learned.threshold == OWN.gate.learned.threshold  # CAVEAT stays as it was
+    assert found.opens == OWN.opens  # CAVEAT stays as it was
     assert in_force(found) == Thresholds(0.7, 0.65)
     serve = next(row for row in found.verdict.routes if row.endswith("SERVE"))
     assert "faithfulness >= 0.85" in serve
@@ -147,7 +147,7 @@ def test_the_digest_ignores_the_thresholds_and_sees_the_rest() -> None:
 def test_the_gate_opens_for_a_certified_answer_exactly_from_its_threshold(gate: float) -> None:
     serve = Thresholds(gate, 0.5).apply(OWN).gate.learned
     assert serve.sufficient == gate
-    assert serve.threshold + serve.review_band / 2 <= gate + 1e-9
+    assert serve.opens() + serve.review_band / 2 <= gate + 1e-9
     both = Thresholds(gate, 0.5, WITH_CAVEAT).apply(OWN).gate.learned
     assert (both.threshold, both.review_band) == (gate, 0.0)
 

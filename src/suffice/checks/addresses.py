@@ -6,11 +6,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from suffice.checks.claim_text import without_gaps
 from suffice.models.embedder import Embedder
 from suffice.models.llm.verifier import below_llm
 from suffice.models.odds import log_odds
 from suffice.models.verifier import Pair, Verifier
-from suffice.text.marks import bare
 from suffice.text.several import several
 from suffice.types import Code, Draft, Evidence, Finding, Rescue, Support
 
@@ -45,7 +45,7 @@ class Addresses:
                 return self._findings(draft, reason=reason, code=Code.UNANSWERED)
             return self._findings(draft, reason="the quotations were selected for the question")
         asked = several(evidence.wanted)
-        text = bare(draft.text)
+        text = without_gaps(draft.text)
         scores = below_llm(self.verifier).sufficiency([Pair(one, (text,)) for one in asked])
         if unchecked := scores[0].unchecked:
             return self._findings(draft, reason=unchecked)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol, runtime_checkable
 
 from suffice.deadline import watched
-from suffice.types import Claim, Code, Draft, Evidence, Finding, Support
+from suffice.types import RULES_ON_MEANING, Claim, Code, Draft, Evidence, Finding, Support
 
 _LOG = logging.getLogger("suffice.checks")
 
@@ -81,13 +81,16 @@ def _too_much(draft: Draft) -> str:
 
 
 def _open(draft: Draft, findings: Sequence[Finding]) -> list[Claim]:
-    """The claims that no check has decided. The verifier also reads what a comparison of values
-    contradicts, because a value may follow from others."""
-    settled = (Support.BACKED, Support.CONTRADICTED)
+    """The claims that no check has decided. A rule's contradiction decides nothing, unless it is
+    calculated: a judge reads what the rule flagged."""
     closed = {
         finding.claim
         for finding in findings
-        if finding.support in settled and finding.code is not Code.CHANGED
+        if finding.support is Support.BACKED
+        or (
+            finding.support is Support.CONTRADICTED
+            and (finding.check not in RULES_ON_MEANING or finding.code is Code.MISCALCULATED)
+        )
     }
     return [claim for claim in draft.claims if claim not in closed]
 

@@ -6,7 +6,7 @@ import re
 from functools import lru_cache
 from itertools import zip_longest
 
-from suffice.text.claims import Statement, claims
+from suffice.text.claims import Statement, StatementKind, claims
 from suffice.text.lookalikes import unmasked
 from suffice.text.marks import bare
 from suffice.types import Draft, Evidence, Passage
@@ -20,6 +20,19 @@ _ONLY_YES_OR_NO = re.compile(r"(?:yes|no)\W*", re.IGNORECASE)
 def statements(text: str) -> tuple[Statement, ...]:
     """Every sentence of a draft, whether it is a claim or not."""
     return tuple(claims(text))
+
+
+def gaps(text: str) -> tuple[Statement, ...]:
+    """The sentences of a draft that say what the documents leave open. They need no citation and no
+    support."""
+    return tuple(one for one in statements(text) if one.kind is StatementKind.REFUSAL)
+
+
+def without_gaps(text: str) -> str:
+    """What a draft says of the question: its text without the sentences about what is left open."""
+    for one in reversed(gaps(text)):
+        text = f"{text[: one.start]}{text[one.end :]}"
+    return bare(text)
 
 
 def alone(draft: Draft) -> list[str]:

@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 
-from suffice.checks.claim_text import readable_text
+from suffice.checks.claim_text import readable_text, without_gaps
 from suffice.checks.prior import raised
 from suffice.models.verifier import Pair, SupportScore, Verifier
-from suffice.text.marks import bare
 from suffice.types import Claim, Draft, Evidence, Finding, Support
 
 NAME = "whole"
@@ -45,7 +44,7 @@ class WholeAnswer:
         return _findings(draft, f"{reason} ({score.tier})", score.supported)
 
     def _read(self, draft: Draft, evidence: Evidence) -> SupportScore:
-        text = bare(draft.text)
+        text = without_gaps(draft.text)
         passages = tuple(map(readable_text, evidence.passages))
         (score,) = self.verifier.support([Pair(text, passages, evidence.question, text)])
         return score

@@ -23,13 +23,23 @@ from suffice.evidence.ingest import Report
 from suffice.evidence.library import Library
 from suffice.evidence.search import Search
 from suffice.models.catalog import open_verifier
-from suffice.settings import CollectionSettings, read_settings
+from suffice.settings import (
+    CollectionSettings,
+    DraftSettings,
+    VerifierSettings,
+    read_settings,
+)
 from suffice.text.asked import checked_question
 from suffice.types import Kind
 
 if TYPE_CHECKING:
     from suffice.pipeline import Pipeline
 
+VERIFY = click.option(
+    "--verify/--no-verify",
+    default=True,
+    help="With --llm: that LLM also verifies claims of which the verifier is unsure (default).",
+)
 _DAY = click.DateTime(["%Y-%m-%d"])
 
 
@@ -46,6 +56,14 @@ class OpenedQuestion:
     """Files that could not be read, each with its reason."""
     wish: Wish | None = None
     """How the decision is recorded; `None` disables recording."""
+    verifier: VerifierSettings | None = None
+    """Overrides the verifier of the library's settings."""
+
+    def verified_by(self, draft: DraftSettings) -> OpenedQuestion:
+        """The question with an LLM verifier: that of the settings, or else the drafter's."""
+        verifier = self.library.settings.verifier
+        llm = verifier.llm.by_drafter(draft.llm, draft.model, draft.key_env)
+        return replace(self, verifier=replace(verifier, llm=llm))
 
     def pipeline(self, settings: CollectionSettings | None = None) -> Pipeline:
         """Return the pipeline for the question; `settings` overrides those of the collection."""
@@ -55,6 +73,7 @@ class OpenedQuestion:
         from suffice.record.suspension import settings_in_force, suspended_certificates
 
         own, database = self.library.settings, self.library.store.database
+        own = replace(own, verifier=self.verifier or own.verifier)
         chosen = settings or self.settings
         chosen = settings_in_force(chosen, suspended_certificates(chosen, own, database))
         embedder, verifier = self.library.embedder, open_verifier(own.verifier, "", chosen.draft)
@@ -68,7 +87,7 @@ class OpenedQuestion:
 
 
 def asking(
-    command: Callable[..., int], own: tuple[str, ...] = ("policy", "llm", "model")
+    command: Callable[..., int], own: tuple[str, ...] = ("policy", "llm", "model", "verify")
 ) -> Callable[..., int]:
     """Add the shared arguments to a command and pass them to it as an `OpenedQuestion`; the
     options named in `own` are passed through unchanged."""

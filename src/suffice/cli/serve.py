@@ -7,6 +7,7 @@ from functools import partial
 
 import click
 
+from suffice.cli.asking import VERIFY
 from suffice.cli.options import DEFAULT, open_library
 from suffice.cli.progress import bars
 from suffice.cli.show import show_failures
@@ -22,6 +23,7 @@ from suffice.settings import RouteSettings, Settings, read_settings
     "--store", metavar="FILE_OR_URL", help="Store file or PostgreSQL URL (default: suffice.db)."
 )
 @click.option("--llm", help="Upstream of the default route: extractive, or an LLM's base URL.")
+@VERIFY
 @click.option("--host", help="Address to listen on (default: server.host).")
 @click.option("--port", type=click.IntRange(0, 65_535), help="Port (default: server.port).")
 @click.option(
@@ -35,6 +37,7 @@ def serve(
     docs: str | None,
     store: str | None,
     llm: str | None,
+    verify: bool,
     host: str | None,
     port: int | None,
     workers: int | None,
@@ -52,7 +55,7 @@ def serve(
         from suffice.server.workers import Workers
     except ImportError as problem:
         raise ExtraMissing("The gateway", "server") from problem
-    read = partial(_settings, config, llm, host, port, workers)
+    read = partial(_settings, config, llm, verify, host, port, workers)
     settings = read()
     listening = Listening(bound(settings.server.host, settings.server.port), quiet=quiet)
     library = _library(store, settings, docs)
@@ -73,7 +76,12 @@ def _library(store: str | None, settings: Settings, docs: str | None = None) -> 
 
 
 def _settings(
-    config: str | None, llm: str | None, host: str | None, port: int | None, workers: int | None
+    config: str | None,
+    llm: str | None,
+    verify: bool,
+    host: str | None,
+    port: int | None,
+    workers: int | None,
 ) -> Settings:
     """Read the settings and apply the command line options; a reload applies them again."""
     settings = read_settings(config)
@@ -87,7 +95,16 @@ def _settings(
     if llm:
         route = replace(server.routes.get(DEFAULT, RouteSettings()), upstream=llm, upstreams={})
         server = replace(server, routes={**server.routes, DEFAULT: route})
+        settings = _verified_by(settings, route) if verify else settings
     return replace(settings, server=server)
+
+
+def _verified_by(settings: Settings, route: RouteSettings) -> Settings:
+    """The settings with an LLM verifier: the one they name, or else the route's upstream."""
+    verifier, draft = settings.verifier, settings.collection(route.collection).draft
+    model, key_env = route.model or draft.model, route.key_env or draft.key_env
+    llm = verifier.llm.by_drafter(route.upstream, model, key_env)
+    return replace(settings, verifier=replace(verifier, llm=llm))
 
 
 def _bring_in(library: Library, docs: str, *, quiet: bool) -> None:

@@ -13,10 +13,14 @@ from time import monotonic
 from suffice.draft.brief import PLAIN, Brief
 from suffice.errors import SufficeError
 from suffice.settings import DraftSettings
-from suffice.types import Code, Draft, Finding, Support
+from suffice.types import RULES_ON_MEANING, Code, Draft, Finding, Support
 
 Write = Callable[[Brief], Draft]
 Check = Callable[[Draft], Sequence[Finding]]
+
+_AGAINST = (Support.CONTRADICTED, Support.UNBACKED)
+_JUDGES = frozenset({"entailment", "judge"})
+"""The checks that read a claim beside its evidence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,13 +59,30 @@ class Revised:
         return self.rounds[-1]
 
 
+def confirmed(findings: Sequence[Finding]) -> tuple[Finding, ...]:
+    """The findings to send back to the drafter: without those against a claim's meaning that no
+    judge confirms. A drafter that follows a wrong finding makes a right draft wrong."""
+    doubted = {
+        finding.claim
+        for finding in findings
+        if finding.check in _JUDGES and finding.support in _AGAINST
+    }
+    return tuple(
+        finding
+        for finding in findings
+        if finding.check not in RULES_ON_MEANING
+        or finding.code is Code.MISCALCULATED
+        or finding.support not in _AGAINST
+        or finding.claim in doubted
+    )
+
+
 def wanting(round_: Round) -> bool:
     """Whether a draft should be revised: a claim is contradicted, unbacked or uncertain, the
     draft does not address the question, or it was cut off."""
-    bad = (Support.CONTRADICTED, Support.UNBACKED)
     return round_.draft.cut or any(
-        finding.support in bad or finding.code in (Code.UNSURE, Code.BESIDE)
-        for finding in round_.findings
+        finding.support in _AGAINST or finding.code in (Code.UNSURE, Code.BESIDE)
+        for finding in confirmed(round_.findings)
     )
 
 
@@ -91,7 +112,8 @@ def revising(
         left = settings.total_seconds - (clock() - began)
         if stopped := _stopped(rounds, settings, left, again):
             return Revised(tuple(rounds), stopped)
-        current = replace(brief, earlier=result.draft, findings=result.findings, seconds=left)
+        found = confirmed(result.findings)
+        current = replace(brief, earlier=result.draft, findings=found, seconds=left)
 
 
 def revise(

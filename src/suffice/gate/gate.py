@@ -26,6 +26,7 @@ from suffice.gate.policies.policy import Policy, known_policy, open_policy
 from suffice.gate.policies.tiers import Tiers
 from suffice.models.catalog import open_embedder, open_verifier
 from suffice.models.embedder import Embedder
+from suffice.models.llm.verifier import for_gate
 from suffice.models.verifier import Verifier
 from suffice.settings import CollectionSettings, EmbedderSettings, GateSettings, VerifierSettings
 from suffice.switch import rule
@@ -84,10 +85,19 @@ class Gate:
     def of(
         cls, settings: CollectionSettings, embedder: Embedder, verifier: Verifier | None = None
     ) -> Gate:
-        """The gate that the settings describe."""
+        """The gate that the settings describe, for the drafter that they name."""
         synonyms = Synonyms.read(settings.search.synonyms)
         explain = Explain(synonyms, settings.gate.contact)
-        return cls(settings=settings.gate, verifier=verifier, embedder=embedder, explain=explain)
+        gate = settings.gate
+        gate = replace(gate, learned=replace(gate.learned, threshold=settings.opens))
+        verifier = verifier or open_verifier(VerifierSettings())
+        return cls(
+            settings=gate,
+            verifier=for_gate(verifier, settings.draft),
+            embedder=embedder,
+            conflicts=Conflicts(verifier, gate.conflict),
+            explain=explain,
+        )
 
     def may_draft(self, evidence: Evidence, decision: GateDecision) -> bool:
         """Whether to write a draft: the gate is open, or the settings ask for drafts from

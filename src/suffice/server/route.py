@@ -22,6 +22,7 @@ from suffice.evidence.index import Filter
 from suffice.evidence.retriever import Retriever, gather
 from suffice.evidence.search import Search
 from suffice.models.embedder import Embedder
+from suffice.models.llm.verifier import LlmVerifier
 from suffice.pipeline import Pipeline
 from suffice.record.sink import Recorder
 from suffice.server.errors import ApiError
@@ -72,7 +73,7 @@ class Route:
     decisions have a setup of their own."""
     texts: CustomerTexts | None = None
     """What customers read instead of a reason; `None`: operators read the reason."""
-    _checks: dict[tuple[frozenset[str], bool], Sequence[Check]] = field(default_factory=dict)
+    _checks: dict[tuple[frozenset[str], bool, str], Sequence[Check]] = field(default_factory=dict)
 
     @property
     def url(self) -> bool:
@@ -97,15 +98,16 @@ class Route:
             )
         return self.settings.models[name]
 
-    def pipeline(self, caller: Principal, way: Way, tag: str = "") -> Pipeline:
-        """The pipeline for a request. It sees only passages that the caller may read."""
+    def pipeline(self, caller: Principal, way: Way, tag: str = "", model: str = "") -> Pipeline:
+        """The pipeline for a request. It sees only passages that the caller may read. `model` is
+        the requested one, for an LLM verifier without a model of its own."""
         allowed = Filter(collection=self.settings.collection, labels=caller.labels)
         rescue = self.own.verdict.rescue and not way.as_drafted
         drafts = self.base.draft_settings
         return replace(
             self.base,
             retriever=self._retriever(allowed, way),
-            checks=self.checks(caller.labels, marks=way.marks),
+            checks=self.checks(caller.labels, marks=way.marks, model=model),
             draft_settings=replace(drafts, revisions=0) if way.as_drafted else drafts,
             verdict_settings=replace(self.base.verdict_settings, rescue=rescue),
             record=self.recording(caller, tag),
@@ -120,14 +122,19 @@ class Route:
         recorder = self.checking.get(uncited)
         return recorder.by(caller.name, caller.user) if recorder else None
 
-    def checks(self, labels: frozenset[str], *, marks: bool) -> Sequence[Check]:
-        known = self._checks.get((labels, marks))
+    def checks(self, labels: frozenset[str], *, marks: bool, model: str = "") -> Sequence[Check]:
+        own, parts = self.own, self.parts
+        verifier = parts.verifier
+        named = isinstance(verifier, LlmVerifier) and not verifier.llm.model
+        if isinstance(verifier, LlmVerifier):
+            verifier = verifier.asking(model)
+        key = (labels, marks, model if named else "")
+        known = self._checks.get(key)
         if known is None:
-            own, parts = self.own, self.parts
             allowed = Filter(collection=self.settings.collection, labels=labels)
             known = open_checks(
                 own.checks,
-                parts.verifier,
+                verifier,
                 parts.embedder,
                 StoredDocuments(parts.library.store, allowed),
                 open_judge(own.judge, own.draft) if own.checks.judge else None,
@@ -135,7 +142,7 @@ class Route:
             )
             if len(self._checks) >= _LABEL_SETS:
                 self._checks.clear()
-            self._checks[labels, marks] = known
+            self._checks[key] = known
         return known
 
     def _retriever(self, allowed: Filter, way: Way) -> Retriever:

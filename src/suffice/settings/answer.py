@@ -142,8 +142,8 @@ class VerdictSettings(Checked):
     )
     rescue: bool = setting(
         True,
-        "Before withholding a draft, try to revise it, then to trim it to its backed claims, "
-        "then to replace it with quotations.",
+        "Before withholding a draft, correct its citations, then trim it to its backed claims. "
+        "Quote the documents if the drafter failed: no reply, or a reply that was cut off.",
     )
     gap_webhook: str = setting("", "URL that receives questions the documents cannot answer.")
     thresholds_file: str = setting(

@@ -6,7 +6,8 @@ import typing
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from functools import cache
-from typing import Annotated, Any, Literal
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, Union
 
 from suffice.errors import SettingsError
 from suffice.settings.limits import AtMost, Range
@@ -36,6 +37,17 @@ def hints_of(group: Any) -> Mapping[str, Any]:
     return typing.get_type_hints(group, include_extras=True)
 
 
+def optional(hint: Any) -> bool:
+    """Whether a setting may be empty."""
+    return typing.get_origin(hint) in (Union, UnionType) and NoneType in typing.get_args(hint)
+
+
+def given(hint: Any) -> Any:
+    """The type of a setting that is not empty."""
+    kinds = [one for one in typing.get_args(hint) if one is not NoneType]
+    return kinds[0] if optional(hint) and len(kinds) == 1 else hint
+
+
 def orders(hints: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Pairs of settings in a group; the first must not exceed the second."""
     for key, hint in hints.items():
@@ -46,6 +58,9 @@ def orders(hints: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 def not_allowed(hint: Any, value: Any) -> str:
     """Describe the allowed values if this value is not allowed; otherwise return ''."""
+    if value is None and optional(hint):
+        return ""
+    hint = given(hint)
     if typing.get_origin(hint) is Annotated:
         kind, *limits = typing.get_args(hint)
         limit = next(limit for limit in limits if isinstance(limit, Range))

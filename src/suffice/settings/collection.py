@@ -29,3 +29,13 @@ class CollectionSettings(Checked):
     verdict: VerdictSettings = field(default_factory=VerdictSettings)
     subject: str = setting("", SUBJECT)
     judge: JudgeSettings = field(default_factory=JudgeSettings)
+
+    @property
+    def written(self) -> bool:
+        """Whether an LLM writes the drafts."""
+        return self.draft.llm != "extractive"
+
+    @property
+    def opens(self) -> float:
+        """The probability from which the learned gate opens for this drafter."""
+        return self.gate.learned.opens(llm=self.written)

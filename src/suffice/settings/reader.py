@@ -9,7 +9,14 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
 from suffice.errors import SettingsError
-from suffice.settings.checked import bad_value, hints_of, not_allowed, orders
+from suffice.settings.checked import (
+    bad_value,
+    given,
+    hints_of,
+    not_allowed,
+    optional,
+    orders,
+)
 from suffice.settings.limits import READ_ONLY
 
 ENV_PREFIX = "SUFFICE_"
@@ -110,6 +117,9 @@ def _refuse_read_only(kind: Any, raw: Mapping[str, Any], origin: str, where: str
 
 def _value(hint: Any, raw: Any, origin: str, where: str, base: Any) -> Any:
     """Convert a raw value to its type, or raise a SettingsError that lists the allowed values."""
+    if raw is None and optional(hint):
+        return None
+    hint = given(hint)
     if is_dataclass(hint) and isinstance(hint, type):
         return build(hint, raw, origin, where, base=base)
     if typing.get_origin(hint) is Annotated:

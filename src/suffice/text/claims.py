@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from suffice.deadline import watched
 from suffice.text.marks import bare, citations
-from suffice.text.nonclaims import StatementKind, nonclaim
+from suffice.text.nonclaims import StatementKind, nonclaim, speaks_of_sources, with_subject
 from suffice.text.sentences import ITEM_MARK, is_code, sentences
 from suffice.text.words import auxiliaries
 
@@ -73,13 +73,16 @@ class Statement:
 def claims(text: str) -> list[Statement]:
     """Every sentence of a draft in order, except horizontal rules and lone marks."""
     found: list[Statement] = []
+    sources = False  # whether "they" are the documents: "The passages say … They do not say …"
     for start, end, cites in watched(_cited(text)):
         sentence = text[start:end]
         if not any(char.isalnum() for char in sentence) or _RULE.fullmatch(sentence):
             continue
         code = _is_code(sentence)
         words = sentence if code else bare(sentence)
-        kind = StatementKind.CODE if code else _kind(sentence, words)
+        said = with_subject(words) if sources else words
+        kind = StatementKind.CODE if code else _kind(sentence, said)
+        sources = speaks_of_sources(said)
         found.append(Statement(sentence, start, end, kind, words, cites))
     return _with_context(text, _rows(text, found))
 

@@ -62,7 +62,8 @@ _REFUSAL = re.compile(
     | we{_NOT}\shave\s(?:enough|sufficient|any)\b.*
     | {_SOURCES}(?:{_NOT}\s(?:\w+ly\s)?(?:say|state|mention|contain|specify|provide|include|
           address|cover|answer|give|indicate|explain|discuss|describe|tell|offer|support)
-        |\s(?:is|are)\s(?:insufficient|not\s(?:enough|sufficient))|\s(?:is|are)\ssilent)\b.*
+          \b(?P<open>.*)
+        |(?:\s(?:is|are)\s(?:insufficient|not\s(?:enough|sufficient))|\s(?:is|are)\ssilent)\b.*)
     | (?:there\s(?:is|are)\s)?(?:not\senough|insufficient|not\ssufficient)\s
           (?:information|evidence|data|details?|context)\b.*
     | there\s(?:is|are)\sno\s(?:\w+\s){{0,3}}?(?:information|evidence|mention|data|details?|answer)
@@ -109,6 +110,10 @@ _OFFER = re.compile(
 _MORE = re.compile(
     r"\b(?:that|because|since|but|however|which|although|while)\b|[:;—–]\s*\w", re.IGNORECASE
 )
+_SPEAKS_OF_SOURCES = re.compile(rf"{_SOURCES}\s", re.IGNORECASE)
+_NEGATED = re.compile(r"\b(?:not|cannot|nothing|none|neither|nor)\b|n['’]t\b", re.IGNORECASE)
+_DIGIT = re.compile(r"\d")
+_THEY = re.compile(r"they\b", re.IGNORECASE)
 _BASED = rf"(?:based\son|according\sto|from|in|per|using)\s{_SOURCES}"
 _META = re.compile(
     rf"""(?:(?:sure|of\scourse|certainly|okay)[,!]\s)?(?:
@@ -160,6 +165,47 @@ def nonclaim(words: str) -> StatementKind | None:
     if _REFUSAL.fullmatch(plain) and not _says_more(plain):
         return StatementKind.REFUSAL
     return None
+
+
+def left_open(words: str) -> str:
+    """What a refusal leaves open, as a phrase: "how many phones one account can register". Empty if
+    it names nothing but the question.
+
+    >>> left_open("The passages do not state the amount of the fee.")
+    'the amount of the fee'
+    """
+    plain = words.strip(_CLOSERS + "(“").replace("’", "'").rstrip(".!, ")
+    refused = _REFUSAL.fullmatch(plain)
+    phrase = refused["open"] if refused else None
+    if phrase is None:
+        asked = _INDIRECT.search(plain)
+        phrase = plain[asked.start() :] if asked else plain
+    phrase = phrase.strip(" ,:")
+    return phrase if set(content_words(phrase)) - {"question"} else ""
+
+
+def declines(words: str) -> bool:
+    """Whether a sentence says what the documents leave open. It may state something beside."""
+    plain = words.strip(_CLOSERS + "(“").replace("’", "'").rstrip(".!, ")
+    return len(plain) <= _LONGEST and bool(_REFUSAL.fullmatch(plain))
+
+
+def only_declines(words: str) -> bool:
+    """Whether a sentence says what the documents leave open and what does not follow then ("…, so
+    the amount cannot be worked out"), but states nothing beside."""
+    first, *rest = _TURN.split(words)
+    tails = all(_NEGATED.search(part) and not _DIGIT.search(part) for part in rest)
+    return declines(words) and declines(first.rstrip(" ,")) and tails
+
+
+def speaks_of_sources(words: str) -> bool:
+    """Whether the documents are the subject of a sentence, such as "The passages say …"."""
+    return bool(_SPEAKS_OF_SOURCES.match(words))
+
+
+def with_subject(words: str) -> str:
+    """A sentence about "they", said of the passages; others are returned unchanged."""
+    return _THEY.sub("The passages", words, count=1) if _THEY.match(words) else words
 
 
 def _asks(sentence: str) -> bool:

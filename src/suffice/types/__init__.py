@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from suffice.types.draft import Citation, Claim, Draft
 from suffice.types.evidence import CARRIED, INDEXED, Evidence, Kind, Passage, Readings, Retrieved
-from suffice.types.finding import Code, Fact, Finding, Hallucination, Support
+from suffice.types.finding import RULES_ON_MEANING, Code, Fact, Finding, Hallucination, Support
 from suffice.types.gate import Conflict, Exclusion, GateDecision, Level, Signal
 from suffice.types.verdict import Action, Attempt, Grade, Rescue, Source, Verdict
 
 __all__ = [
     "CARRIED",
     "INDEXED",
+    "RULES_ON_MEANING",
     "Action",
     "Attempt",
     "Citation",

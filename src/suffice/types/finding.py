@@ -7,6 +7,10 @@ from enum import StrEnum
 
 from suffice.types.draft import Claim
 
+RULES_ON_MEANING = frozenset({"literals", "omission"})
+"""The checks whose rules in code judge what a claim means. Other rules report what they can prove,
+such as a citation that does not exist."""
+
 
 class Support(StrEnum):
     """A check's judgement of one claim. A claim that was not checked is UNCHECKED, never BACKED."""

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from suffice.checks.check import share_read
+from suffice.checks.claim_text import statements
 from suffice.settings import ROUTES
-from suffice.text.claims import claims
+from suffice.text.claims import Statement, StatementKind, claims
 from suffice.text.expected import lacking
 from suffice.text.marks import bare
+from suffice.text.nonclaims import declines, left_open
 from suffice.text.released import rendered
 from suffice.types import (
     Action,
@@ -120,8 +122,11 @@ def decide(
 ) -> Verdict:
     """Decide what to release: the first matching row of the routing table wins. Regardless of the
     table, a contradicted draft is never released, and unchecked text only with a caveat."""
+    left_out = [one for one in statements(draft.text) if _leaves_open(one)]
+    missing = tuple(dict.fromkeys((*gate.missing, *_left_open(left_out))))
     if not draft.claims:
-        return withhold(evidence, gate, wording.unanswered(gate), draft)
+        declined = withhold(evidence, gate, wording.unanswered(gate), draft)
+        return replace(declined, missing=missing)
     found = replace(assess(draft, findings, evidence), confidence=confidence(gate, draft, findings))
     opposed = any(not conflict.ambiguous for conflict in gate.conflicts)
     route = first_match(routes, found, conflict=opposed)
@@ -129,10 +134,16 @@ def decide(
         return disagree(evidence, gate)
     action = _bounded(route.action, found, gate, draft)
     lacks = lacking(evidence.question, draft.text)
-    action = Action.CAVEAT if lacks and action is Action.SERVE else action
+    action = Action.CAVEAT if (lacks or left_out) and action is Action.SERVE else action
     left = next((one.reason for one in findings if one.code is Code.UNANSWERED), "")
     reason = wording.reason_for(
-        action, gate, found, quoted=_all_quoted(findings, found), lacks=lacks, left=left
+        action,
+        gate,
+        found,
+        quoted=_all_quoted(findings, found),
+        lacks=lacks,
+        left=left,
+        gaps=[one.words for one in left_out],
     )
     if action in (Action.SERVE, Action.CAVEAT):
         made = Verdict(
@@ -145,13 +156,13 @@ def decide(
             released=draft.text,
             findings=tuple(findings),
             citations=citations_of(draft, evidence, findings),
-            missing=gate.missing,
             notes=(*evidence.notes, *draft.notes, *wording.adds(findings)),
         )
     else:
         made = withhold(evidence, gate, reason, draft, findings, action)
     return replace(
         made,
+        missing=missing,
         confidence=found.confidence,
         faithfulness=found.faithfulness,
         fact_score=found.facts,
@@ -160,6 +171,16 @@ def decide(
         route=route.text,
         notes=(*made.notes, route.note) if route.note else made.notes,
     )
+
+
+def _leaves_open(statement: Statement) -> bool:
+    """Whether a sentence says what the documents leave open; it may be a claim as well."""
+    return statement.kind is StatementKind.REFUSAL or declines(statement.words)
+
+
+def _left_open(gaps: Sequence[Statement]) -> Iterator[str]:
+    """What the draft itself says that the documents leave open, as short phrases."""
+    yield from filter(None, (wording.short(left_open(one.words)) for one in gaps))
 
 
 def _bounded(action: Action, found: Assessment, gate: GateDecision, draft: Draft) -> Action:

@@ -5,24 +5,29 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from suffice.checks.claim_text import different
+from suffice.checks.claim_text import different, gaps
 from suffice.draft.reading import read_draft
-from suffice.text.marks import citations
+from suffice.text.claims import Statement
+from suffice.text.marks import bare, citations
 from suffice.types import Action, Claim, Code, Draft, Evidence, Finding, Rescue, Support, Verdict
 from suffice.verdict import wording
 from suffice.verdict.assess import assess
 
 
 def trimmed(draft: Draft, findings: Sequence[Finding]) -> Draft | None:
-    """The draft reduced to its backed claims, in order; `None` if there are none, or if all are
-    backed and there is nothing to remove."""
+    """The draft reduced to its backed claims and to what it says is left open, in order; `None` if
+    no claim is backed, or if all are and there is nothing to remove."""
     kept = assess(draft, findings).claims_with(Support.BACKED)
     if not kept or len(kept) == len(draft.claims):
         return None
+    stays: list[Claim | Statement] = [*kept, *gaps(draft.text)]
     text, claims = "", []
-    for claim in sorted(kept, key=lambda claim: claim.start):
+    for claim in sorted(stays, key=lambda one: one.start):
         start = len(text) + 1 if text else 0
         own = draft.text[claim.start : claim.end]
+        if isinstance(claim, Statement):
+            text = f"{text} {own}".strip()
+            continue
         marks = "".join(f" [{n}]" for n in claim.cites if n not in _within(own))
         text = f"{text} {own}{marks}" if text else f"{own}{marks}"
         claims.append(Claim(own, start, start + len(own), claim.cites))
@@ -64,6 +69,12 @@ def reattributed(draft: Draft, findings: Sequence[Finding], evidence: Evidence) 
 def weak(draft: Draft, findings: Sequence[Finding]) -> bool:
     """Whether a draft has an unbacked claim, which is better removed than served with a caveat."""
     return bool(assess(draft, findings).claims_with(Support.UNBACKED, Support.UNCHECKED))
+
+
+def failed(draft: Draft) -> bool:
+    """Whether the drafter failed: its reply was cut off, or it is a text without a word. A
+    drafter that declines has not failed, nor has one whose claims the checks refute."""
+    return draft.cut or bool(draft.text and not any(map(str.isalnum, bare(draft.text))))
 
 
 def _within(text: str) -> set[int]:

@@ -42,7 +42,7 @@ class Thresholds:
         # A serving `else` row now has a condition, but the table must have a row for every case.
         rest = () if not routes or _always(routes[-1]) else (f"else -> {Action.WITHHOLD.value}",)
         verdict = replace(settings.verdict, routes=(*routes, *rest))
-        return replace(settings, gate=self._gate(settings.gate), verdict=verdict)
+        return replace(settings, gate=self._gate(settings), verdict=verdict)
 
     def stricter(self, other: Thresholds) -> Thresholds:
         """The higher of each pair of thresholds."""
@@ -52,18 +52,18 @@ class Thresholds:
             gate = max(self.gate, other.gate)
         return replace(self, gate=gate, confidence=max(self.confidence, other.confidence))
 
-    def _gate(self, gate: GateSettings) -> GateSettings:
+    def _gate(self, settings: CollectionSettings) -> GateSettings:
         """The gate's settings. Questions are not split, because only the joint score was
         certified."""
+        gate, old = settings.gate, settings.gate.learned
         if self.gate is None:
             return gate
-        old = gate.learned
         if Action.CAVEAT in self.served:
             learned = replace(
                 old, threshold=self.gate, sufficient=max(old.sufficient, self.gate), review_band=0.0
             )
         else:
-            opens = min(old.threshold, self.gate)
+            opens = min(settings.opens, self.gate)
             band = min(old.review_band, 2 * (self.gate - opens))
             learned = replace(old, threshold=opens, sufficient=self.gate, review_band=band)
         return replace(gate, learned=learned, split_questions=False)
@@ -75,7 +75,7 @@ def in_force(settings: CollectionSettings, served: Sequence[Action] = SERVE_ONLY
     learned = settings.gate.learned
     gate = learned.sufficient
     if Action.CAVEAT in served:
-        gate = learned.threshold + learned.review_band / 2
+        gate = settings.opens + learned.review_band / 2
     known = settings.gate.policy == "learned"
     return Thresholds(gate if known else None, min(floors, default=0.0), tuple(served))
 

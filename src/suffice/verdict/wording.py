@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from suffice.gate.freshness import left_out
+from suffice.models.llm.ask import Cost
 from suffice.text.marks import bare
 from suffice.text.readable import readable
 from suffice.types import (
@@ -47,13 +48,14 @@ OF_ANOTHER_SORT = "The answer does not give what the question asks for: {}."
 ANOTHER_QUESTION = "The draft does not address the question."
 NOT_VERIFIED = "Part of this answer could not be verified against the documents"
 UNREAD = "Part of this answer was not checked against the documents"
+LEFT_OPEN = "The documents leave a part of this question open"
 MARKS = "Citation numbers were not verified: the citations check is switched off."
 VALUES = "A value in the answer does not stand in the documents in this form; compare it."
 MARKED = "Part of this answer rests only on a passage with words that look like an instruction."
 NOT_WRITTEN = "The model that writes answers could not be reached."
 SHORTENED = "Statements that the documents do not support were removed"
 CORRECTED = "A citation named the wrong passage and was corrected"
-REPLACED = "Quoted from the documents, because what the model wrote could not be verified."
+REPLACED = "Quoted from the documents, because the model wrote no usable answer."
 UNWRITTEN = "Quoted from the documents, because the model wrote no answer."
 OPENED = "A person overrode the gate for this answer."
 RELEASED = "A person released this answer."
@@ -82,10 +84,12 @@ def reason_for(
     quoted: bool,
     lacks: str = "",
     left: str = "",
+    gaps: Sequence[str] = (),
 ) -> str:
     """The reason for a verdict on a draft, quoting the first weak claim. `lacks` is the kind of
     value (amount, date) that the question asks for and the draft does not give; `left` says which
-    of several questions is unanswered."""
+    of several questions is unanswered; `gaps` are the draft's own statements of what the documents
+    leave open."""
     against = found.claims_with(Support.CONTRADICTED)
     weak = found.claims_with(Support.UNBACKED, Support.UNCHECKED)
     if action is Action.REVIEW and found.flags & _SOURCES:
@@ -110,10 +114,13 @@ def reason_for(
     if weak:
         parts.append(naming(NOT_VERIFIED, weak))
     elif found.unread:
-        parts.append(f"{UNREAD}: “{_short(found.unread[0])}”.")
+        parts.append(f"{UNREAD}: “{short(found.unread[0])}”.")
     if found.beside:
         parts.append(BESIDE)
-    if left:
+    if gaps:
+        more = f" and {len(gaps) - 1} more" if len(gaps) > 1 else ""
+        parts.append(f"{LEFT_OPEN}: “{short(gaps[0])}”{more}.")
+    elif left:
         parts.append(f"{left}.")
     elif lacks:
         parts.append(OF_ANOTHER_SORT.format(lacks))
@@ -139,7 +146,17 @@ def _lower(text: str) -> str:
 def adds(findings: Sequence[Finding]) -> list[str]:
     """Notes on conditions of the source that the draft omits. They do not affect the verdict."""
     left_out = (f for f in findings if f.code is Code.OMITTED and f.support is Support.UNBACKED)
-    return list(dict.fromkeys(f"“{_short(one.claim.text)}”: {one.reason}." for one in left_out))
+    return list(dict.fromkeys(f"“{short(one.claim.text)}”: {one.reason}." for one in left_out))
+
+
+def verified(cost: Cost) -> tuple[str, ...]:
+    """A note on the calls to the LLM that verified an answer, if there were any."""
+    if not cost.calls:
+        return ()
+    calls = "1 call" if cost.calls == 1 else f"{cost.calls:,} calls"
+    return (
+        f"The LLM verified what the fast verifier was unsure of: {calls}, {cost.tokens:,} tokens.",
+    )
 
 
 def _lack(found: Assessment) -> str:
@@ -156,13 +173,13 @@ def naming(message: str, claims: Sequence[Claim]) -> str:
     if not claims:
         return f"{message}."
     more = f" and {len(claims) - 1} more" if len(claims) > 1 else ""
-    return f"{message}: “{_short(claims[0].text)}”{more}."
+    return f"{message}: “{short(claims[0].text)}”{more}."
 
 
 def unquoted(text: str, claims: Sequence[Claim]) -> str:
     """A reason with its quotes of these claims replaced by their number."""
     for claim in claims:
-        quote = re.escape(f": “{_short(claim.text)}”")
+        quote = re.escape(f": “{short(claim.text)}”")
         text = re.sub(rf"{quote}(?: and (\d+) more)?", _counted, text)
     return text
 
@@ -173,7 +190,7 @@ def _counted(quoted: re.Match[str]) -> str:
 
 def quotes(text: str, claims: Sequence[Claim]) -> bool:
     """Whether a note quotes one of these claims."""
-    return any(f"“{_short(claim.text)}”" in text for claim in claims)
+    return any(f"“{short(claim.text)}”" in text for claim in claims)
 
 
 def plain_claim(claim: Claim) -> str:
@@ -181,7 +198,8 @@ def plain_claim(claim: Claim) -> str:
     return bare(" ".join(readable(claim.text).split())).rstrip(".")
 
 
-def _short(text: str) -> str:
+def short(text: str) -> str:
+    """A text as one line without marks, at most as long as a message quotes."""
     plain = bare(" ".join(readable(text).split())).rstrip(".")
     return plain if len(plain) <= _LONGEST else f"{plain[:_LONGEST].rstrip()}…"
 

@@ -53,7 +53,8 @@ class Learned:
             return self._by_llm(evidence, score)
         features = features_of(asked, None if score.unchecked else score.enough)
         tier = score.tier or self.verifier.tier
-        chance, opens = blend_for(tier, features).probability(features), self.settings.threshold
+        chance = blend_for(tier, features).probability(features)
+        opens = self.settings.opens()
         if evidence.subject and not score.unchecked:
             chance = mean_odds([chance, self._without_subject(evidence, pair)])
         alone = _NO_SIMILARITY if features.similarity is None else ""
@@ -105,7 +106,7 @@ class Learned:
 
     def _level(self, chance: float) -> tuple[Level, str]:
         reason = f"the passages answer the question with probability {chance:.2f}"
-        opens, least = self.settings.threshold, self.settings.sufficient
+        opens, least = self.settings.opens(), self.settings.sufficient
         if abs(chance - opens) < self.settings.review_band / 2:
             return Level.REVIEW, f"{reason}, too close to {opens:.2f} to decide"
         if chance < opens:

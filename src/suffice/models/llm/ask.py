@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from threading import Lock
 from time import monotonic
@@ -84,6 +87,19 @@ class Meter:
             )
 
 
+_metered: ContextVar[Meter | None] = ContextVar("metered", default=None)
+
+
+@contextmanager
+def metered(meter: Meter) -> Iterator[None]:
+    """Also add the cost of all calls in this block to `meter`, for example that of one answer."""
+    token = _metered.set(meter)
+    try:
+        yield
+    finally:
+        _metered.reset(token)
+
+
 @dataclass(frozen=True, slots=True)
 class Llm:
     """A model at an OpenAI-compatible endpoint."""
@@ -112,7 +128,9 @@ class Llm:
         finally:
             budget.calls += 1
             budget.tokens += used
-            self.meter.add(Cost(1, used, monotonic() - start))
+            cost = Cost(1, used, monotonic() - start)
+            for meter in filter(None, (self.meter, _metered.get())):
+                meter.add(cost)
         if got.finish in STOPPED:
             raise self.endpoint.problem(f"its reply was cut off ({got.finish})", _SHORT)
         return got.text

@@ -19,7 +19,7 @@ from suffice.models.chat import Message
 from suffice.models.llm.replies import SUFFICIENCY_SCHEMA, SUPPORT_SCHEMA
 from suffice.text.fenced import fence, fenced
 
-SUPPORT = "support-1"
+SUPPORT = "support-2"
 SUFFICIENCY = "sufficiency-1"
 _SCHEMAS = {SUPPORT: SUPPORT_SCHEMA, SUFFICIENCY: SUFFICIENCY_SCHEMA}
 _PARTS = "\n=====\n"

@@ -1,6 +1,7 @@
 """Checks whether a quote occurs literally in a passage.
 
-White space, case, invisible characters and the style of quotation marks and dashes are ignored.
+White space, line breaks, case, invisible characters and the style of quotation marks and dashes are
+ignored, and so are the marks of lists, tables, headings and emphasis.
 Letters and digits must match in order. A quote cannot begin or end inside a word or number: "18
 weeks of leave" does not occur in "118 weeks of leave".
 """
@@ -18,6 +19,9 @@ _LETTERS = 12
 _LONGEST = 4_000
 _SHAPES = str.maketrans(dict.fromkeys('"“”„‟«»‘’‚‛‹›`´′″', "'") | dict.fromkeys("‐‑‒–—―−", "-"))
 _ELIDED = re.compile(r" ?[\[(]?\.{3,}[\])]? ?")
+_EMPHASIS = re.compile(r"(?<!\w)[*`]|[*`](?!\w)")
+_DOTS = re.compile(r"\.{3}|…")
+_ITEM = re.compile(r"\d{1,3}[.)]")
 _UNSPACED = "\u2e80"
 """The first character of scripts without spaces between words."""
 
@@ -30,6 +34,18 @@ def folded(text: str) -> str:
     return " ".join(plain.split())
 
 
+@lru_cache(maxsize=512)
+def unmarked(text: str, *, counted: bool) -> str:
+    """The text without the marks of lists, tables, headings, code and emphasis, as a reader quotes
+    it; the numbers of list items stay if `counted`."""
+    lines = (line.replace("|", " ").split() for line in text.split("\n"))
+    kept = (
+        line if counted or not line or not _ITEM.fullmatch(line[0]) else line[1:] for line in lines
+    )
+    words = (_EMPHASIS.sub("", word) for line in kept for word in line)
+    return " ".join(word for word in words if any(map(str.isalnum, word)) or _DOTS.search(word))
+
+
 def place_of(quote: str, passages: Sequence[str], named: int | None = None) -> int | None:
     """The passage that contains the quote: the passage it names, or else the first that does.
     `None` if no passage contains it or it is too short."""
@@ -40,9 +56,18 @@ def place_of(quote: str, passages: Sequence[str], named: int | None = None) -> i
 
 def occurs_in(quote: str, passage: str) -> bool:
     """Whether a quote occurs in a passage. Parts separated by "..." must occur in order."""
-    words, text = folded(quote).strip("' "), folded(passage)
-    if len(words) > _LONGEST:
+    if len(quote) > _LONGEST:
         return False
+    if _occurs(quote, passage):
+        return True
+    return any(
+        _occurs(unmarked(quote, counted=counted), unmarked(passage, counted=counted))
+        for counted in (True, False)
+    )
+
+
+def _occurs(quote: str, passage: str) -> bool:
+    words, text = folded(quote).strip("' "), folded(passage)
     return _in_order([words], text) or _in_order(_ELIDED.split(words), text)
 
 

@@ -37,7 +37,7 @@ class Ruling:
     """The judgement on one claim, before its quotes are verified."""
 
     verdict: Verdict
-    quoted: Quoted
+    quotes: tuple[Quoted, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ def read_rulings(reply: str, claims: int) -> tuple[Ruling, ...]:
     rows = _object(loaded(reply), "verdicts")["verdicts"]
     found: dict[int, Ruling] = {}
     for row in _list(rows):
-        entry = _object(row, "claim", "passage", "quote", "verdict")
+        entry = _object(row, "claim", "quotes", "verdict")
         number, verdict = _number(entry["claim"]), entry["verdict"]
         if not 1 <= number <= claims:
             raise ValueError(f"it judges claim {number}, which is not in the request")
@@ -62,7 +62,7 @@ def read_rulings(reply: str, claims: int) -> tuple[Ruling, ...]:
             raise ValueError(f"it judges claim {number} twice")
         if not isinstance(verdict, str) or verdict not in set(Verdict):
             raise ValueError("a verdict is not one of the allowed values")
-        found[number] = Ruling(Verdict(verdict), _quoted(entry))
+        found[number] = Ruling(Verdict(verdict), _quotes(entry))
     if len(found) < claims:
         raise ValueError(f"it judges {len(found)} of {claims} claims")
     return tuple(found[number] for number in range(1, claims + 1))
@@ -72,9 +72,8 @@ def read_assessment(reply: str) -> Assessment:
     entry = _object(loaded(reply), "quotes", "missing", "enough")
     if not isinstance(entry["enough"], bool):
         raise ValueError("'enough' is neither true nor false")
-    quotes = tuple(_quoted(_object(row, "passage", "quote")) for row in _list(entry["quotes"]))
     missing = [_line(_text(line)) for line in _list(entry["missing"])]
-    return Assessment(entry["enough"], quotes, tuple(line for line in missing if line))
+    return Assessment(entry["enough"], _quotes(entry), tuple(line for line in missing if line))
 
 
 def shown_missing(missing: tuple[str, ...]) -> tuple[str, ...]:
@@ -133,8 +132,9 @@ def _text(value: Any) -> str:
     return value
 
 
-def _quoted(entry: dict[str, Any]) -> Quoted:
-    return Quoted(_number(entry["passage"]), _text(entry["quote"]))
+def _quotes(entry: dict[str, Any]) -> tuple[Quoted, ...]:
+    rows = (_object(row, "passage", "quote") for row in _list(entry["quotes"]))
+    return tuple(Quoted(_number(row["passage"]), _text(row["quote"])) for row in rows)
 
 
 def _line(text: str) -> str:
@@ -152,15 +152,18 @@ def _schema(**properties: Any) -> dict[str, Any]:
     }
 
 
-_QUOTED = {"passage": {"type": "integer"}, "quote": {"type": "string"}}
+_QUOTES = {
+    "type": "array",
+    "items": _schema(passage={"type": "integer"}, quote={"type": "string"}),
+}
 _RULING = _schema(
     claim={"type": "integer"},
-    **_QUOTED,
+    quotes=_QUOTES,
     verdict={"type": "string", "enum": [verdict.value for verdict in Verdict]},
 )
 SUPPORT_SCHEMA = _schema(verdicts={"type": "array", "items": _RULING})
 SUFFICIENCY_SCHEMA = _schema(
-    quotes={"type": "array", "items": _schema(**_QUOTED)},
+    quotes=_QUOTES,
     missing={"type": "array", "items": {"type": "string"}},
     enough={"type": "boolean"},
 )

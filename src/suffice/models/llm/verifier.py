@@ -26,7 +26,8 @@ from suffice.models.verifier import (
     Verifier,
     sentence_scores,
 )
-from suffice.settings import LlmSettings
+from suffice.models.wire.endpoint import endpoint_url
+from suffice.settings import DraftSettings, LlmSettings
 
 # The LLM gives a category, not a probability. The value is above any threshold in use, but below 1,
 # because an LLM can be wrong even with a genuine quote.
@@ -62,6 +63,12 @@ class LlmVerifier:
         """The same verifier, asked about every pair; `None` if it is never asked."""
         never = self.settings.ask == "never"
         return None if never else replace(self, settings=replace(self.settings, ask="always"))
+
+    def asking(self, model: str) -> LlmVerifier:
+        """The same verifier, asking this model if none is configured."""
+        if self.llm.model or not model:
+            return self
+        return replace(self, llm=replace(self.llm, model=model))
 
     @property
     def cost(self) -> Cost:
@@ -178,6 +185,15 @@ def below_llm(verifier: Verifier) -> Verifier:
     """The tier below an LLM, for many small pairs that would each be a separate call. Any other
     verifier is returned unchanged."""
     return verifier.inner if isinstance(verifier, LlmVerifier) else verifier
+
+
+def for_gate(verifier: Verifier, draft: DraftSettings) -> Verifier:
+    """The verifier of the gate: without an LLM that also drafts, unless it is always asked. Such an
+    LLM says with its draft whether the passages are enough."""
+    if not isinstance(verifier, LlmVerifier) or verifier.settings.ask == "always":
+        return verifier
+    drafts = verifier.llm.endpoint.url == endpoint_url(draft.llm, "chat/completions")
+    return verifier.inner if drafts else verifier
 
 
 def _support_key(pair: Pair) -> _Key:

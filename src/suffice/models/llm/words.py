@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from suffice.models.llm.quotes import place_of
 from suffice.models.llm.replies import Assessment, Ruling, Verdict, shown_missing
 from suffice.models.verifier import Pair
+from suffice.text.nonclaims import only_declines
 from suffice.text.steering import steers
 
 _UNPROVED = "its quote is not in the passages"
@@ -19,7 +20,8 @@ _UNPROVED = "its quote is not in the passages"
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A valid judgement on a claim, never `unsure`. `passage` is an index into the evidence."""
+    """A valid judgement on a claim, never `unsure`. `passage` is an index into the evidence, of the
+    first passage that is quoted; `None` for what the passages do not say."""
 
     verdict: Verdict
     passage: int | None = None
@@ -48,13 +50,16 @@ def support_word(ruling: Ruling, pair: Pair, places: Mapping[int, int]) -> Word 
         return NoWord("it is not sure either")
     if ruling.verdict is Verdict.NOT_MENTIONED:
         return Word(ruling.verdict)
-    quoted = ruling.quoted
-    place = place_of(quoted.quote, pair.evidence, places.get(quoted.passage))
-    if place is None:
+    supported = ruling.verdict is Verdict.SUPPORTED
+    if supported and not ruling.quotes and only_declines(pair.text) and not steers(pair.text):
+        return Word(ruling.verdict)  # nothing can be quoted for what the passages do not say
+    found = [place_of(one.quote, pair.evidence, places.get(one.passage)) for one in ruling.quotes]
+    proved = [place for place in found if place is not None]
+    if not proved or len(proved) < len(found):
         return NoWord(_UNPROVED)
-    if ruling.verdict is Verdict.SUPPORTED and (who := _steered(pair, place)):
+    if supported and (who := next(filter(None, (_steered(pair, one) for one in proved)), "")):
         return NoWord(f"{who} tries to influence the verdict")
-    return Word(ruling.verdict, place, quoted.quote)
+    return Word(ruling.verdict, proved[0], ruling.quotes[0].quote)
 
 
 def enough_word(assessment: Assessment, pair: Pair) -> Enough | NoWord:

@@ -71,6 +71,13 @@ class Answered:
         return sum(len(one.content or "") for one in self.choices) + _A_FINDING * findings
 
 
+def verification(turn: Turn) -> Raw:
+    """The tokens of the LLM that verified the drafts, in the format of an upstream's reply. Most of
+    them are those of its prompts."""
+    tokens = turn.verifying.cost.tokens
+    return {"usage": {"prompt_tokens": tokens, "completion_tokens": 0, "total_tokens": tokens}}
+
+
 @dataclass(slots=True)
 class Answering(Drafting):
     """Checks the drafts of one request and decides what is released."""
@@ -87,7 +94,7 @@ class Answering(Drafting):
             return await self.instead(pipeline, turn, problem)
         choices = [await self._settled(pipeline, turn, one, refusal) for one in drafts]
         choices = [noted(one, DROPPED) for one in choices] if self.dropped else choices
-        usage = added(*self.spent) if self.spent else added({})
+        usage = added(*self.spent, verification(turn)) if self.spent else added({})
         return Answered(choices, raw, usage, turn.trace)
 
     async def _settled(
@@ -132,7 +139,7 @@ class Answering(Drafting):
                 await self.work.record(pipeline.record_verdict, turn, refusal), shaped=checked
             )
         way = Way(self.asked.given, self.asked.indexed, marks=False, as_drafted=True)
-        unmarked = self.route.pipeline(self.caller, way, self.asked.tag)
+        unmarked = self.route.pipeline(self.caller, way, self.asked.tag, self.model)
         long = sum(map(len, stated.texts)) > most
         if long:
             draft = beginning("\n\n".join(stated.texts), most, self.route.name)

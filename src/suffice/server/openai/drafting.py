@@ -65,16 +65,20 @@ class Drafting:
         asked = self.asked
         changes = not (self.as_drafted or asked.structured)
         way = Way(asked.given, asked.indexed, self.marks, as_drafted=not changes)
-        pipeline = self.route.pipeline(self.caller, way, asked.tag)
+        pipeline = self.route.pipeline(self.caller, way, asked.tag, self.model)
         if (rewriter := pipeline.rewriter) and not rewriter.model:
-            model = self.route.model(asked.body.get("model"))
-            pipeline = replace(pipeline, rewriter=replace(rewriter, model=model))
+            pipeline = replace(pipeline, rewriter=replace(rewriter, model=self.model))
         turn = pipeline.begin(asked.question)
         self.timings = turn.timings.seconds
         closed = pipeline.refusal(turn)
         if closed is None or self._may_call:
             return pipeline, turn, None
         return pipeline, turn, closed
+
+    @property
+    def model(self) -> str:
+        """The upstream's name for the requested model; empty without an upstream."""
+        return self.route.model(self.asked.body.get("model")) if self.route.url else ""
 
     @property
     def _may_call(self) -> bool:

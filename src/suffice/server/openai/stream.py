@@ -15,7 +15,7 @@ from starlette.responses import Response
 from suffice.errors import SufficeError
 from suffice.server.errors import ApiError, fault_of
 from suffice.server.offload import offload
-from suffice.server.openai.answering import Answered, Answering
+from suffice.server.openai.answering import Answered, Answering, verification
 from suffice.server.openai.completion import UNVERIFIED, Choice
 from suffice.server.openai.flow import Ending, Flow
 from suffice.server.openai.live_checks import LiveChecks
@@ -27,7 +27,7 @@ from suffice.server.openai.stream_format import StreamFormat
 from suffice.server.openai.streamed_choice import StreamedChoice
 from suffice.server.openai.ungrounded import marked
 from suffice.server.openai.upstream import EMPTY, UpstreamFault
-from suffice.server.openai.upstream_drafts import estimated, usage_of
+from suffice.server.openai.upstream_drafts import added, estimated, usage_of
 from suffice.server.request import RequestContext
 from suffice.server.route import Route
 from suffice.server.sending import Events, while_there
@@ -117,6 +117,8 @@ async def _flowing(
         if flow.streamed_choices and not used["total_tokens"]:
             length = sum(len(one.held) + len(one.text) for one in flow.streamed_choices.values())
             used = await offload(context.stats.received, estimated, body, length)
+        if isinstance(ending, LiveChecks):
+            used = added({"usage": used}, verification(ending.turn))
         context.spent(used, route.settings.price_in, route.settings.price_out)
 
 
