@@ -16,7 +16,7 @@ from scripts.pages.growth import cost, scale_cost, scale_queue
 from scripts.pages.peers import peers_proxy, peers_published, peers_quality, peers_speed
 from scripts.pages.performance import gateway, gateway_sizing, indexing, record, soak, speed
 from scripts.pages.practice import calibration, cautious, redteam
-from scripts.pages.quality import headline, limits, own_figures, quality, rules
+from scripts.pages.quality import collections, headline, limits, own_figures, quality, rules
 from scripts.pages.reference import commands, embedder, keys, roles, schemas
 from scripts.pages.tables import DOCS
 
@@ -38,8 +38,9 @@ def pages() -> dict[str, str]:
     parts = {
         "headline": ("README.md", "\n".join(headline("#how-good-it-is"))),
         "start": ("docs/README.md", "\n".join(headline("quality.md"))),
-        "quality": ("README.md", "\n".join(quality("fast tier"))),
-        "real": ("quality.md", "\n".join(quality("fast tier", "strong tier"))),
+        "quality": ("README.md", "\n".join(quality())),
+        "real": ("quality.md", "\n".join(quality())),
+        "collections": ("quality.md", "\n".join(collections())),
         "commands": ("reference/cli.md", "\n".join(commands())),
         "keys": ("reference/settings.md", "\n".join(keys())),
         "roles": ("how-to/access.md", "\n".join(roles())),

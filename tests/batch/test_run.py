@@ -182,7 +182,7 @@ def test_killed_between_publishing_and_cleaning_up(
 
 
 def test_a_resumed_run_keeps_its_day(source: Path, tmp_path: Path) -> None:
-    expired = {"text": "Rule 1 lasts 1 weeks.", "expires": str(DAY)}
+    expired = {"text": "Rule 1 lasts 2 weeks.", "expires": str(DAY)}
     changed = [{**row, "evidence": [expired, "Rule 1 lasts 9 weeks."]} for row in rows(4, 1)]
     source = write_lines(tmp_path / "dated.jsonl", changed)
     later = DAY + timedelta(days=30)

@@ -14,7 +14,8 @@ from suffice.models.verifier import Pair, SufficiencyScore, SupportScore, Thresh
 
 @dataclass(frozen=True)
 class OverlapVerifier:
-    """The share of what is said that stands in the evidence. It will not read "Latin"."""
+    """The share of what is said that stands in the evidence, half of it if a number does not. It
+    will not read "Latin"."""
 
     id: str = "overlap-1"
     tier: str = "fast"
@@ -26,7 +27,7 @@ class OverlapVerifier:
         return [
             SupportScore(0.9, 0.0, 0.1, unchecked="Latin.")
             if "latin" in pair.text.lower()
-            else SupportScore(said := share(pair), 0.3 * (said < 1), 1 - said, passage=0)
+            else SupportScore(said := supported(pair), 0.3 * (said < 1), 1 - said, passage=0)
             for pair in pairs
         ]
 
@@ -43,6 +44,11 @@ class OverlapVerifier:
     def judged(self) -> list[Pair]:
         """The pairs of all calls but the first, which only warms up."""
         return [pair for call in self.calls[1:] for pair in call]
+
+
+def supported(pair: Pair) -> float:
+    missing = words(pair.text) - words(" ".join(pair.evidence))
+    return share(pair) / 2 if any(word.isdigit() for word in missing) else share(pair)
 
 
 def share(pair: Pair) -> float:

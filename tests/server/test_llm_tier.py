@@ -46,7 +46,7 @@ def settings_of(judging: ScriptedUpstream) -> VerifierSettings:
     ("support", "sufficiency", "action"),
     [
         (BACKED, ENOUGH, "SERVE"),
-        (REFUTED, ENOUGH, "CAVEAT"),
+        (REFUTED, ENOUGH, "WITHHOLD"),
         (BACKED, LACKING, "WITHHOLD"),
     ],
 )

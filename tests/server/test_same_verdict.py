@@ -107,7 +107,7 @@ def route(script: Script) -> Route:
         verdict_settings=OWN.verdict,
     )
     parts = Parts(cast(Any, None), embedder, cast(Any, None))
-    known: Any = {(frozenset[str](), marks): (Verbatim(), Words()) for marks in (True, False)}
+    known: Any = {(frozenset[str](), marks, ""): (Verbatim(), Words()) for marks in (True, False)}
     upstream: Any = script
     settings = RouteSettings(evidence="request")
     return Route("r", settings, OWN, parts, base, upstream, None, _checks=known)

@@ -43,7 +43,7 @@ def _lit(verdict: Verdict) -> str:
     text = verdict.released
     for sentence in highlights(verdict):
         plain = not _MARKS.search(sentence)
-        if plain and sentence != re.sub(r"\s*\[\d+\]$", "", text):
+        if plain and sentence != re.sub(r"(?<!\s)\s*+\[\d+\]$", "", text):
             text = text.replace(sentence, f"**{sentence}**", 1)
     return text
 

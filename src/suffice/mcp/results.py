@@ -131,6 +131,7 @@ class Answer(TypedDict):
     question: str
     verdict: Action
     answer: str | None
+    highlight: list[str]
     citations: list[Citation]
     gate: Gate
     reason: str

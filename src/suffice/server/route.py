@@ -33,7 +33,7 @@ from suffice.server.openai.upstreams import Target, Upstreams
 from suffice.server.parts import Parts
 from suffice.settings import CollectionSettings, RouteSettings, Settings
 from suffice.text.times import When
-from suffice.types import Evidence, Retrieved
+from suffice.types import Code, Evidence, Retrieved
 from suffice.verdict.customer import CustomerTexts
 
 _URL = ("http://", "https://")
@@ -45,14 +45,17 @@ Adjusts = Callable[[CollectionSettings], CollectionSettings]
 class Way:
     """How to answer a request: the passages it carries, whether to search the index too, and
     whether to expect citation marks. With `as_drafted`, a draft is released unchanged or not at
-    all."""
+    all. What a program reads, such as the arguments of a tool call, has nobody who compares a
+    doubted value: with `for_program`, it is withheld."""
 
     given: tuple[Retrieved, ...] = ()
     indexed: bool = True
     marks: bool = True
     as_drafted: bool = False
+    for_program: bool = False
 
 
+_DOUBTED = f"{Code.DOUBTED} -> WITHHOLD"
 _LABEL_SETS = 1_000
 """Number of label sets whose checks are cached. Users in many groups produce many sets."""
 
@@ -103,13 +106,14 @@ class Route:
         the requested one, for an LLM verifier without a model of its own."""
         allowed = Filter(collection=self.settings.collection, labels=caller.labels)
         rescue = self.own.verdict.rescue and not way.as_drafted
-        drafts = self.base.draft_settings
+        drafts, verdict = self.base.draft_settings, self.base.verdict_settings
+        routes = (_DOUBTED, *verdict.routes) if way.for_program else verdict.routes
         return replace(
             self.base,
             retriever=self._retriever(allowed, way),
             checks=self.checks(caller.labels, marks=way.marks, model=model),
             draft_settings=replace(drafts, revisions=0) if way.as_drafted else drafts,
-            verdict_settings=replace(self.base.verdict_settings, rescue=rescue),
+            verdict_settings=replace(verdict, rescue=rescue, routes=routes),
             record=self.recording(caller, tag),
         )
 

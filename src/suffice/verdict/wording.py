@@ -108,6 +108,8 @@ def reason_for(
         and found.confidence
     ):
         return f"{UNLIKELY}: {_lower(unsure(found))}."
+    if action is Action.WITHHOLD and not weak and Code.DOUBTED.value in found.flags:
+        return VALUES
     if action is Action.WITHHOLD:
         return naming(_lack(found), weak)
     parts = [] if gate.level is Level.SUFFICIENT else [caveat(gate)]

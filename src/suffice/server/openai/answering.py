@@ -138,7 +138,8 @@ class Answering(Drafting):
             return self.released_choice(
                 await self.work.record(pipeline.record_verdict, turn, refusal), shaped=checked
             )
-        way = Way(self.asked.given, self.asked.indexed, marks=False, as_drafted=True)
+        given, indexed = self.asked.given, self.asked.indexed
+        way = Way(given, indexed, marks=False, as_drafted=True, for_program=True)
         unmarked = self.route.pipeline(self.caller, way, self.asked.tag, self.model)
         long = sum(map(len, stated.texts)) > most
         if long:

@@ -63,8 +63,10 @@ class Drafting:
 
     def _begin(self) -> tuple[Pipeline, Turn, Verdict | None]:
         asked = self.asked
-        changes = not (self.as_drafted or asked.structured)
-        way = Way(asked.given, asked.indexed, self.marks, as_drafted=not changes)
+        program = asked.structured
+        way = Way(
+            asked.given, asked.indexed, self.marks, self.as_drafted or program, for_program=program
+        )
         pipeline = self.route.pipeline(self.caller, way, asked.tag, self.model)
         if (rewriter := pipeline.rewriter) and not rewriter.model:
             pipeline = replace(pipeline, rewriter=replace(rewriter, model=self.model))
