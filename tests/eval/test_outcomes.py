@@ -10,7 +10,16 @@ import pytest
 from suffice.draft.reading import read_draft
 from suffice.eval.cases import Question, Recorded
 from suffice.eval.outcomes import answers_of, asked, irrelevant, replayed
-from suffice.types import Action, Evidence, GateDecision, Level, Rescue, Verdict
+from suffice.types import (
+    Action,
+    Claim,
+    Draft,
+    Evidence,
+    GateDecision,
+    Level,
+    Rescue,
+    Verdict,
+)
 from tests.eval.overlap import OverlapVerifier
 
 ASKED = Question("How long is paid leave?", True, (("16 weeks",), ("full pay",)))
@@ -52,6 +61,15 @@ def test_what_misleads_beside_a_right_answer_makes_it_wrong() -> None:
     assert asked(ASKED, verdict(far), misleads).answer == "wrong"
     told = replace(ASKED, excludes=())
     assert asked(told, verdict(far), misleads).answer == "right"
+
+
+@pytest.mark.parametrize("above", ["Dogs bark:", "| Dog | Bark |\n|---|---|", "| Dog |\n| :-: |"])
+def test_what_only_introduces_a_statement_does_not_mislead(above: str) -> None:
+    quoted = verdict(f"{above}\n16 weeks on full pay")
+    both = [(0, len(above)), (len(above) + 1, len(quoted.released))]
+    claims = tuple(Claim(quoted.released[a:b], a, b) for a, b in both)
+    found = replace(quoted, draft=Draft(quoted.released, claims))
+    assert asked(ASKED, found, irrelevant(OverlapVerifier())).answer == "right"
 
 
 def test_a_question_without_an_answer_is_refused_or_answered() -> None:

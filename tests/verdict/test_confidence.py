@@ -28,7 +28,7 @@ from suffice.verdict.decide import decide
 ONE, TWO = "You get 30 days of leave.", "It is paid in full."
 HERE = Passage("a", f"{ONE} {TWO}", "a")
 EVIDENCE = Evidence("How long is leave?", (Retrieved(HERE, 0.9),))
-OPEN = GateDecision(Level.SUFFICIENT, 0.9, "learned")
+OPEN = GateDecision(Level.SUFFICIENT, 0.97, "learned")
 OPEN_FULLY = replace(OPEN, score=1.0)
 CLAIM, OTHER = Claim(ONE, 0, len(ONE), (1,)), Claim(TWO, len(ONE) + 1, len(HERE.text), (1,))
 DRAFT = Draft(HERE.text, (CLAIM, OTHER), (Citation(1, HERE, ONE),))
@@ -54,7 +54,7 @@ BOTH = 0.7101
 
 def test_what_was_written_freely_is_as_sure_as_the_gate_and_its_weakest_claims() -> None:
     found = confidence(OPEN, DRAFT, [said(CLAIM, 0.8), said(OTHER, 0.6)])
-    assert found == pytest.approx(0.9 * BOTH, abs=1e-4)
+    assert found == pytest.approx(0.97 * BOTH, abs=1e-4)
 
 
 def test_without_a_gate_that_gives_a_probability_the_weakest_claims_are_all() -> None:
@@ -64,7 +64,7 @@ def test_without_a_gate_that_gives_a_probability_the_weakest_claims_are_all() ->
 
 def test_a_quotation_is_supported_whatever_a_model_says_of_it() -> None:
     quoted = [said(claim, 1.0, "verbatim") for claim in DRAFT.claims]
-    assert confidence(OPEN, DRAFT, [*quoted, said(CLAIM, 0.2)]) == pytest.approx(0.9, abs=0.01)
+    assert confidence(OPEN, DRAFT, [*quoted, said(CLAIM, 0.2)]) == pytest.approx(0.97, abs=0.01)
 
 
 def test_what_nobody_judged_has_no_probability() -> None:
@@ -100,9 +100,9 @@ def test_the_number_decides(chance: float, action: Action) -> None:
 
 
 def test_near_even_odds_a_person_decides() -> None:
-    verdict = decided(0.6, gate=0.75)
+    verdict = decided(0.52, gate=0.75)
     assert verdict.action is Action.REVIEW
-    said = "The estimated probability that the answer is correct is 0.45; a person must review it."
+    said = "The estimated probability that the answer is correct is 0.49; a person must review it."
     assert verdict.reason == said
 
 
@@ -174,7 +174,7 @@ def test_an_answer_of_another_sort_than_asked_for_has_a_caveat() -> None:
     assert verdict.reason == "The answer does not give what the question asks for: amount."
 
 
-@pytest.mark.parametrize(("gate", "answered"), [(0.25, 0.75), (0.75, 0.75), (0.9, 0.9)])
+@pytest.mark.parametrize(("gate", "answered"), [(0.25, 0.94), (0.94, 0.94), (0.97, 0.97)])
 def test_a_text_whose_drafter_did_not_decline_answers_at_least_probably(
     gate: float, answered: float
 ) -> None:

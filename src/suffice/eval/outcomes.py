@@ -9,6 +9,7 @@ of `answers_none`, or, where a case has none, no statement that the verifier fin
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -52,6 +53,8 @@ class Outcome:
     measures: Mapping[str, float] = field(default_factory=dict)
 
 
+_INTRODUCES = re.compile(r":$|\|[ \t]*:?-+:?[ \t]*\|$")
+"""The end of a lead-in, and of the line below the header of a table."""
 Misleads = Callable[[Question, Verdict], bool]
 
 
@@ -141,11 +144,13 @@ def _fate(verdict: Verdict) -> str:
 
 
 def beside(case: Question, verdict: Verdict) -> list[str]:
-    """The released statements that contain no expected text."""
+    """The released statements that contain no expected text. What only introduces others, such as
+    the header of a table, states nothing."""
     claims = verdict.draft.claims if verdict.draft else ()
     wanted = [folded(one) for group in case.answers for one in group]
     texts = dict.fromkeys(claim.text for claim in claims)
-    return [text for text in texts if not any(one in folded(text) for one in wanted)]
+    further = [text for text in texts if not any(one in folded(text) for one in wanted)]
+    return [text for text in further if not _INTRODUCES.search(text)]
 
 
 def irrelevant(verifier: Verifier) -> Misleads:
