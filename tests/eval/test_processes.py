@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -18,6 +20,7 @@ from suffice.eval.worker import Job, Plan
 from suffice.models.catalog import open_verifier
 from suffice.settings import Settings, VerifierSettings
 from tests.eval.overlap import silent, write
+from tests.waiting import until
 
 TEXTS = {
     "leave": "# Leave\n\nParents may take 16 weeks of paid leave after a birth.\n",
@@ -92,6 +95,41 @@ def test_a_process_that_is_killed_is_named_with_the_signal() -> None:
     ):
         os.kill(workers.pools[0].submit(os.getpid).result(), signal.SIGKILL)
         list(workers.decide([Job(0)]))
+
+
+OPENS = """
+import os, time
+from pathlib import Path
+from suffice.eval.cases import Cases
+from suffice.eval.processes import processes
+from suffice.eval.worker import Plan
+from suffice.settings import Settings
+
+if __name__ == "__main__":
+    with processes(Plan(Cases("n"), Settings(), Path()), 1) as workers:
+        print(workers.pools[0].submit(os.getpid).result(), flush=True)
+        time.sleep(600)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="this system has no /proc")
+def test_workers_end_with_a_parent_that_is_killed(tmp_path: Path) -> None:
+    (tmp_path / "opens.py").write_text(OPENS, "utf-8")
+    with subprocess.Popen(
+        [sys.executable, str(tmp_path / "opens.py")], stdout=subprocess.PIPE, text=True
+    ) as parent:
+        assert parent.stdout is not None
+        worker = int(parent.stdout.readline())
+        parent.kill()
+    until(lambda: not _alive(worker))
+
+
+def _alive(process: int) -> bool:
+    try:
+        state = Path(f"/proc/{process}/stat").read_text("utf-8").rpartition(") ")[2]
+    except FileNotFoundError:
+        return False
+    return not state.startswith("Z")  # nobody has to collect an orphan
 
 
 def test_what_fails_in_a_process_is_an_error_with_its_reason(folder: Path) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import threading
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
@@ -137,6 +138,14 @@ def _start(plan: Plan) -> None:
     global _plan
     _plan = plan
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent is interrupted, and ends its workers
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    """A parent that is killed ends no worker, and each would keep its models in memory."""
+    if parent := multiprocessing.parent_process():
+        parent.join()
+    os._exit(1)
 
 
 def _index(name: str) -> Failure | None:
