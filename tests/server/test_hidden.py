@@ -144,6 +144,7 @@ def test_arguments_that_state_something_anywhere_are_checked(
     reply = called(modes, upstream, arguments).json()
     assert not reply["choices"][0]["message"].get("tool_calls")
     assert reply["suffice"]["verdict"] in ("WITHHOLD", "REVIEW")  # a caveat has no reader here
+    assert "compare" not in reply["suffice"]["reason"]  # nothing is shown that could be compared
 
 
 @pytest.mark.parametrize(

@@ -51,6 +51,7 @@ UNREAD = "Part of this answer was not checked against the documents"
 LEFT_OPEN = "The documents leave a part of this question open"
 MARKS = "Citation numbers were not verified: the citations check is switched off."
 VALUES = "A value in the answer does not stand in the documents in this form; compare it."
+ANOTHER_VALUE = "A value in the draft does not stand in the documents in this form."
 MARKED = "Part of this answer rests only on a passage with words that look like an instruction."
 NOT_WRITTEN = "The model that writes answers could not be reached."
 SHORTENED = "Statements that the documents do not support were removed"
@@ -109,7 +110,7 @@ def reason_for(
     ):
         return f"{UNLIKELY}: {_lower(unsure(found))}."
     if action is Action.WITHHOLD and not weak and Code.DOUBTED.value in found.flags:
-        return VALUES
+        return ANOTHER_VALUE
     if action is Action.WITHHOLD:
         return naming(_lack(found), weak)
     parts = [] if gate.level is Level.SUFFICIENT else [caveat(gate)]
