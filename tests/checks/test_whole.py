@@ -49,7 +49,7 @@ def test_every_claim_gets_the_score_and_none_is_decided() -> None:
     findings = found(verifier, TWO)
     assert [one.score for one in findings] == [0.3, 0.3]
     assert {one.support for one in findings} == {Support.UNCHECKED}
-    assert findings[0].reason == "the answer as a whole is supported with probability 0.30 (fast)"
+    assert findings[0].reason == "the answer as a whole has a 30% chance of being supported (fast)"
     (pair,) = verifier.asked
     assert pair.text == "Interns have a desk at the office. They may work from home."
     assert len(pair.evidence) == 2

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suffice.text.several import several
+from suffice.text.several import several, with_subject
 
 
 @pytest.mark.parametrize(
@@ -42,6 +42,17 @@ def test_each_is_asked_by_itself(text: str, questions: tuple[str, ...]) -> None:
 )
 def test_one_question_stays_whole(text: str) -> None:
     assert several(text) == (text,)
+
+
+def test_a_pronoun_stands_after_what_it_refers_to() -> None:
+    asked = several("What is the fee? who pays it, and when is it due?")
+    assert with_subject(asked) == (
+        "What is the fee?",
+        "What is the fee? who pays it",
+        "What is the fee? who pays it? when is it due?",
+    )
+    assert with_subject(("What is the fee?", "is the pool heated?"))[1] == "is the pool heated?"
+    assert with_subject(("What is the fee",)) == ("What is the fee",)
 
 
 @given(st.text(alphabet="what how is it and ,;?.\n", max_size=80))

@@ -11,7 +11,7 @@ from suffice.models.embedder import Embedder
 from suffice.models.llm.verifier import below_llm
 from suffice.models.odds import log_odds
 from suffice.models.verifier import Pair, Verifier
-from suffice.text.several import several
+from suffice.text.several import several, with_subject
 from suffice.types import Code, Draft, Evidence, Finding, Rescue, Support
 
 LEAST = -0.65
@@ -46,7 +46,8 @@ class Addresses:
             return self._findings(draft, reason="the quotations were selected for the question")
         asked = several(evidence.wanted)
         text = without_gaps(draft.text)
-        scores = below_llm(self.verifier).sufficiency([Pair(one, (text,)) for one in asked])
+        pairs = [Pair(question, (text,)) for question in with_subject(asked)]
+        scores = below_llm(self.verifier).sufficiency(pairs)
         if unchecked := scores[0].unchecked:
             return self._findings(draft, reason=unchecked)
         best = max(score.enough for score in scores)

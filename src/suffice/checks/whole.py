@@ -40,7 +40,7 @@ class WholeAnswer:
         (score,) = raised([self._read(draft, evidence)], draft, _LIKELIER)
         if score.unchecked:
             return _findings(draft, score.unchecked)
-        reason = f"the answer as a whole is supported with probability {score.supported:.2f}"
+        reason = f"the answer as a whole has a {score.supported:.0%} chance of being supported"
         return _findings(draft, f"{reason} ({score.tier})", score.supported)
 
     def _read(self, draft: Draft, evidence: Evidence) -> SupportScore:

@@ -151,7 +151,7 @@ def _open(
     library = open_library(settings, store, docs)
     report = Report()
     if docs is not None:
-        report = bring_in(library, docs, collection, strict=strict, quiet=quiet or as_json)
+        report = bring_in(library, docs, collection, strict=strict, quiet=quiet)
     check_collection(library.store, collection)
     allowed = Filter(
         as_of=as_of.date() if as_of else None,

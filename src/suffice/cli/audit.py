@@ -63,7 +63,7 @@ def verify(
     """
     log = open_log(read_settings(config), store)
     points = [point for where in checkpoints for point in place(where).kept()]
-    with bars(quiet=quiet or as_json) as progress:
+    with bars(quiet=quiet) as progress:
         found = log.verify(
             points,
             key=read_public(key) if key else "",

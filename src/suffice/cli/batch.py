@@ -40,7 +40,7 @@ class Job:
     quiet: bool
 
     def run(self, task: Task) -> int:
-        with bars(quiet=self.quiet or self.as_json) as report:
+        with bars(quiet=self.quiet) as report:
             summary = run_batch(
                 task,
                 self.inputs,

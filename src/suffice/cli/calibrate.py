@@ -71,7 +71,7 @@ _COST = click.FloatRange(0)
 @click.option("--collection", default="", help="Use the settings of this collection.")
 @click.option("--config", metavar="FILE", help="Settings file (default: suffice.yaml).")
 @click.option("--json", "as_json", is_flag=True, help="Print the certificate as JSON.")
-@click.option("--quiet", is_flag=True, help="No progress bars.")
+@click.option("--quiet", is_flag=True, help="No progress.")
 def calibrate(
     labels: Path,
     max_error: float,
@@ -125,7 +125,7 @@ def calibrate(
         final,
     )
     own = settings.collection(collection)
-    rule, scores = _scored(rows, settings, own, wish, out, quiet=quiet or as_json)
+    rule, scores = _scored(rows, settings, own, wish, out, quiet=quiet)
     made = certify(rows, scores, rule, wish, now(), earlier, labels.name)
     made.or_else(earlier).write(out)
     written = write_report(made, report) if report else []

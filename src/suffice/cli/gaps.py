@@ -84,7 +84,7 @@ def gaps(
     choice = Choice(since=timestamp(since.replace(tzinfo=UTC)) if since else "")
     reader = Reader(frozenset(labels), audits=True) if labels else None
     asked = Review(log).gaps(choice, MOST_WORDINGS, reader)
-    with bars(quiet=quiet or as_json) as progress:
+    with bars(quiet=quiet) as progress:
         ask = _counted(_answered(library, collection, labels), len(asked), progress)
         found = backlog(asked, library.embedder, ask, now())
     if export is not None:

@@ -102,14 +102,14 @@ def run_(
     cases = read_golden(file)
     library = open_library(settings, store, docs)
     if docs is not None:
-        bring_in(library, docs, collection, strict=False, quiet=quiet or as_json)
+        bring_in(library, docs, collection, strict=False, quiet=quiet)
     for name in {case.question.collection or collection for case in cases}:
         check_collection(library.store, name)
     place = out or file.with_suffix(".run.json")
     last = baseline or (place if place.is_file() else None)
     before = read_run(last) if last else None
     ask = _Asking(library, collection, frozenset(labels), llm, model)
-    with bars(quiet=quiet or as_json) as progress:
+    with bars(quiet=quiet) as progress:
         found = run(cases, ask, file, progress)
     compared = compare(before, found)
     failed = bool(compared.regressions) or (strict and found.passed < len(found.cases))

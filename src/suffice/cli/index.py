@@ -52,7 +52,7 @@ def index(
             check_source(source)
     library = open_library(read_settings(config), store, create=bool(sources))
     total, keeper = Report(), librarian(library)
-    with bars(quiet=quiet or as_json) as progress:
+    with bars(quiet=quiet) as progress:
         for place, source in enumerate(sources):
             anew = rebuild and place == 0
             if source == "-":

@@ -70,14 +70,14 @@ def _rate(speed: float) -> str:
 
 @contextmanager
 def bars(*, quiet: bool) -> Iterator[Report]:
-    """Yield a callback that draws a bar per task (documents, passages, index). `quiet` disables the
-    bars. Without a terminal, progress lines are printed even if `quiet`."""
+    """Yield a callback that draws a bar per task (documents, passages, index), or prints lines if
+    standard error is no terminal."""
     console = Console(stderr=True)
-    if not console.is_terminal:
-        yield Lines(console)
-        return
     if quiet:
         yield lambda what, done, total: None
+        return
+    if not console.is_terminal:
+        yield Lines(console)
         return
     columns = (
         SpinnerColumn(),

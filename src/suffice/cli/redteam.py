@@ -112,7 +112,7 @@ def redteam(
         raise SourceMissing(f"There is no folder {out.parent}.", remedy="Create it first.")
     earlier = last or _newest(out)
     before = read_report(earlier) if earlier else None
-    with bars(quiet=quiet or as_json) as progress:
+    with bars(quiet=quiet) as progress:
         if docs is not None:
             library.add(docs, progress=progress).require_any(docs)
         passages = _passages(library)

@@ -20,7 +20,7 @@ STORE = (
     ),
 )
 JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-QUIET = click.option("--quiet", is_flag=True, help="No progress bars.")
+QUIET = click.option("--quiet", is_flag=True, help="No progress.")
 
 
 def with_options(command: F, *options: Callable[[F], F]) -> F:

@@ -28,7 +28,7 @@ from suffice.switch import rule
 from suffice.text.quotable import Block, is_heading, quotable
 from suffice.text.readable import readable
 from suffice.text.sentences import Span
-from suffice.text.several import several
+from suffice.text.several import several, with_subject
 from suffice.text.statements import Statement, statements
 from suffice.types import Draft, Evidence, Passage
 
@@ -49,7 +49,10 @@ class Extractive:
 
     def write(self, evidence: Evidence, brief: Brief = PLAIN) -> Draft:
         asked = several(evidence.wanted)
-        found = {question: self.answer(question, evidence) for question in asked}
+        found = {
+            question: self.answer(full, evidence)
+            for question, full in zip(asked, with_subject(asked), strict=True)
+        }
         left = [question for question, chosen in found.items() if not _answers(chosen)]
         if len(asked) > 1 and len(left) == len(asked):  # try the questions as one
             found, left = {evidence.wanted: self.answer(evidence.wanted, evidence)}, []

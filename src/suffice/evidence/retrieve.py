@@ -12,7 +12,7 @@ from suffice.errors import ModelError
 from suffice.evidence.retriever import LooksBack, Retriever, SearchesAgain, Widens, gather
 from suffice.evidence.rewrite import Rewriter
 from suffice.models.embedder import Embedder
-from suffice.text.several import several
+from suffice.text.several import several, with_subject
 from suffice.text.times import When
 from suffice.text.when import asked_about
 from suffice.types import Evidence, Retrieved
@@ -39,7 +39,7 @@ def find_each(retriever: Retriever, evidence: Evidence, embedder: Embedder | Non
     asked = several(evidence.question)
     if len(asked) == 1:
         return evidence
-    return _with_more(retriever, evidence, [*map(evidence.in_context, asked)], embedder)
+    return _with_more(retriever, evidence, [*map(evidence.in_context, with_subject(asked))], embedder)
 
 
 def find(

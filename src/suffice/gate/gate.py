@@ -31,7 +31,7 @@ from suffice.models.verifier import Verifier
 from suffice.settings import CollectionSettings, EmbedderSettings, GateSettings, VerifierSettings
 from suffice.switch import rule
 from suffice.text.asked import checked_question
-from suffice.text.several import several
+from suffice.text.several import several, with_subject
 from suffice.text.synonyms import Synonyms
 from suffice.types import Conflict, Evidence, GateDecision, Level
 
@@ -150,7 +150,10 @@ class Gate:
         asked = several(evidence.question)
         if whole.open or len(asked) == 1 or not self.settings.split_questions:
             return whole
-        each = [self.policy.decide(replace(evidence, question=question)) for question in asked]
+        each = [
+            self.policy.decide(replace(evidence, question=question))
+            for question in with_subject(asked)
+        ]
         opened = [one for one in each if one.open]
         if not opened:
             return whole

@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 _WH = "how|what|when|where|who|whom|whose|which|why"
 _VERB = "is|are|was|were|do|does|did|has|have|can|could|may|must|shall|should|will|would"
@@ -19,6 +20,9 @@ _NEXT = re.compile(
     rf"(?<=\?)\s+(?=\S)|(?:[,;]|(?<![\s,;]))\s++and\s+(?:also\s+)?(?=(?:{_WH})\b|(?:{_VERB})\s+(?:{_SUBJECT})\b)"
     rf"|;\s+(?=(?:{_WH})\b)",
     re.I,
+)
+_PRONOUN = re.compile(
+    r"\b(?:it|its|they|them|their|he|him|his|she|her|this|that|these|those|ones?)\b", re.I
 )
 _LEAST = 2
 """The minimum number of words in a question: "when and where do I apply" is not split."""
@@ -34,3 +38,17 @@ def several(question: str) -> tuple[str, ...]:
         found.append(part)
     whole = len(found) > 1 and len(found[0].split()) >= _LEAST
     return tuple(found) if whole else (question,)
+
+
+def with_subject(questions: Sequence[str]) -> tuple[str, ...]:
+    """The questions of a text. One with a pronoun stands after those before it, because only there
+    its subject is named.
+
+    >>> with_subject(("How much is a permit", "who approves it?", "where is the office?"))
+    ('How much is a permit', 'How much is a permit? who approves it?', 'where is the office?')
+    """
+    ended = [question if question.endswith("?") else f"{question}?" for question in questions]
+    return tuple(
+        " ".join([*ended[:number], question]) if _PRONOUN.search(question) else question
+        for number, question in enumerate(questions)
+    )

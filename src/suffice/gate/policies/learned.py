@@ -105,12 +105,12 @@ class Learned:
         )
 
     def _level(self, chance: float) -> tuple[Level, str]:
-        reason = f"the passages answer the question with probability {chance:.2f}"
+        reason = f"the passages have a {chance:.0%} chance of answering the question"
         opens, least = self.settings.opens(), self.settings.sufficient
         if abs(chance - opens) < self.settings.review_band / 2:
-            return Level.REVIEW, f"{reason}, too close to {opens:.2f} to decide"
+            return Level.REVIEW, f"{reason}, too close to the {opens:.0%} needed to decide"
         if chance < opens:
-            return Level.INSUFFICIENT, f"{reason}, under {opens:.2f}"
+            return Level.INSUFFICIENT, f"{reason}; {opens:.0%} is needed"
         if chance < least:
-            return Level.PARTIAL, f"{reason}, under {least:.2f}"
+            return Level.PARTIAL, f"{reason}; without a caveat, {least:.0%} is needed"
         return Level.SUFFICIENT, reason

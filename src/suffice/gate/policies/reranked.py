@@ -50,13 +50,13 @@ class Reranked:
     def _why(self, score: SufficiencyScore) -> str:
         if score.unchecked:
             return f"it could not be judged: {score.unchecked}"
-        return f"answers with probability {score.enough:.2f}, under {self.settings.min_relevance:g}"
+        return f"it has a {score.enough:.0%} chance of answering the question"
 
     def _reasons(self, items: dict[str, Retrieved], kept: list[str]) -> Iterator[str]:
         if not items:
             yield NO_PASSAGE
             return
         least = self.settings.min_relevance
-        yield f"{len(kept)} of {counted(len(items))} answer with probability {least:g} or more"
+        yield f"{len(kept)} of {counted(len(items))} have a chance of {least:.0%} of answering it"
         if all(item.relevance is None for item in items.values()):
             yield "no similarity is known for these passages; this policy needs none"
