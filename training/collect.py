@@ -96,7 +96,7 @@ def passages_at(document: Annotated, start: int, end: int) -> list[str]:
     hash tells which was annotated."""
     pieces = document.pieces
     place = next(n for n, piece in enumerate(pieces) if piece.start <= start < piece.end)
-    near = (pieces[n] for n in (place, place + 1, place - 1) if 0 <= n < len(pieces))
+    near = (pieces[n] for n in (place, place + 1, place - 1, place + 2, place - 2) if 0 <= n < len(pieces))
     above = dict.fromkeys(name for piece in near for name in (*piece.heading[::-1], ""))
     text = document.text[start:end].strip()
     return [text if text.startswith(name) else f"{name}\n{text}" for name in above]

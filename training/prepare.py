@@ -19,6 +19,7 @@ from functools import partial
 from multiprocessing import Pool
 from pathlib import Path
 
+from drafts import draft_rows, drafted
 from encoded import Encoded, load_tokenizer
 from held import Held, held_rows
 from rows import Row, Task, all_rows, apart
@@ -26,6 +27,7 @@ from written import training_cases, written_rows
 
 SEED = 7
 ANNOTATIONS = Path(__file__).parent / "written"
+DRAFTS = Path(__file__).parent / "drafted"
 MOST = {"pairs": 5000, "documents": 9000, "company": 1500, "questions": 9000, "records": 9000}
 """The most rows of an origin, by sort: a large set of short pairs must not decide everything."""
 SHORT = set(
@@ -75,8 +77,12 @@ def sort(row: Row) -> str:
 
 
 def written(data: Path, out: Path, base: Path, taught: int, number: int) -> None:
+    """Written cases and drafts, each draw with other evidence."""
     cases = training_cases(data, ANNOTATIONS)
-    rows = written_rows(cases, SEED + number, partial=number >= taught)
+    rows = [
+        *written_rows(cases, SEED + number, partial=number >= taught),
+        *draft_rows(drafted(DRAFTS), SEED + number),
+    ]
     write(out / f"written-{number}.npz", rows, base)
 
 

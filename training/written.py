@@ -27,6 +27,10 @@ TRUNK = "written"
 COLLECTED = Path("build/collected.jsonl.gz")
 WHOLE = 0.7
 """The share of what an answer rests on that must be read for the row to keep its label."""
+BARE = 3
+"""An answer of so many words says nothing without its question."""
+_YES_OR_NO = re.compile(r"(Yes|No)\b[,.;:!]")
+_EITHER = re.compile(r"\b(?:or|how|what|when|where|who|which|why)\b", re.IGNORECASE)
 _WORD = re.compile(r"\w+|[^\w\s]")
 
 
@@ -188,6 +192,7 @@ class Twins:
         for qa in self.case["qa"]:
             yield from self.question(qa, others)
             yield from self.answer(qa, others)
+        yield from self.two_questions()
         for place, near in enumerate(self.case["near"]):
             yield from self.near_miss(near, others[:place] + others[place + 1 :])
         for statement in self.case["c"]:
@@ -291,6 +296,27 @@ class Twins:
         yield row(self.mixed(emptied or lacking, qa["q"]), Label.NOT_MENTIONED)
         yield from self.alone(qa["q"], own, ())
 
+    def two_questions(self) -> Iterator[Row]:
+        """Two questions in one, whose answers stand in different passages: only both are enough."""
+        apart = [
+            (one, other)
+            for one in self.case["qa"]
+            for other in self.case["qa"]
+            if one is not other and not {*one["p"]} & {*other["p"]}
+        ]
+        if not apart:
+            return
+        one, other = self.draw.choice(apart)
+        words = _first_small(other["q"])
+        joint = self.draw.choice(("? ", "? ", ", and ", " and "))
+        end = other["q"] if joint == "? " else words
+        text = f"{one['q'].rstrip(' ?.')}{joint}{end}"
+        own = self.passages([*one.get("e", ()), *other.get("e", ())])
+        half = self.draw.choice((one, other))
+        left = [passage for number, passage in enumerate(own, 1) if number in half["p"]]
+        yield self.row(Task.SUFFICIENCY, text, self.mixed(own, text), Label.SUPPORTED, "two")
+        yield self.row(Task.SUFFICIENCY, text, left, Label.NOT_MENTIONED, "two")
+
     def near_miss(self, near: Case, others: Sequence[str]) -> Iterator[Row]:
         def row(own: Sequence[Passage], label: Label) -> Row:
             return self.row(Task.SUFFICIENCY, near["q"], own, label, "near")
@@ -306,12 +332,17 @@ class Twins:
             pointed = [one for one in both if one.points]
             yield row(self.draw.choice((both, pointed)), Label.SUPPORTED)
         yield from self.alone(near["q"], own, [near["s"]])
+        if gap := near.get("g"):
+            asked = near["q"] if self.draw.random() < 0.75 else ""
+            yield self.row(Task.SUPPORT, gap, own, Label.SUPPORTED, "gap", asked)
+            yield self.row(Task.SUPPORT, gap, added, Label.CONTRADICTED, "gap", asked)
 
     def answer(self, qa: Case, others: Sequence[str]) -> Iterator[Row]:
         question = qa["q"]
 
         def row(text: str, own: Sequence[Passage], label: Label, **more: Any) -> Row:
-            asked = question if self.draw.random() < 0.75 else ""
+            bare = len(text.split()) <= BARE
+            asked = question if bare or self.draw.random() < 0.75 else ""
             return self.row(Task.SUPPORT, text, own, label, "answer", asked, **more)
 
         own = self.passages(qa.get("e", ()))
@@ -327,6 +358,13 @@ class Twins:
             beside = self.mixed(own, question) if place % 2 == 0 else rests
             spans = changed(qa["a"], wrong["t"])
             yield row(wrong["t"], beside, Label.NOT_SUPPORTED, wrong=spans)
+        if (said := _YES_OR_NO.match(qa["a"])) and not _EITHER.search(question):
+            other = "No." if said[1] == "Yes" else "Yes."
+            own = self.mixed(own, question)
+            yield row(f"{said[1]}.", own, Label.SUPPORTED)
+            yield row(other, own, Label.CONTRADICTED)
+            if emptied:
+                yield row(self.draw.choice((f"{said[1]}.", other)), emptied, Label.NOT_MENTIONED)
 
     def statement(self, statement: Case, others: Sequence[str]) -> Iterator[Row]:
         """In twins or not at all: with `s`, a statement that is wrong here is right elsewhere."""
@@ -387,6 +425,12 @@ def units(passage: Passage) -> Iterator[Passage]:
                     points.append((len(text) + low - start, len(text) + high - start))
             text += f"{passage.text[start:end]}\n"
         yield Passage(text.rstrip("\n"), tuple(points))
+
+
+def _first_small(question: str) -> str:
+    """The question as it goes on in a sentence: "when is it due?"."""
+    first, _, rest = question.partition(" ")
+    return f"{first.lower()} {rest}" if first.istitle() else question
 
 
 def replaced(passage: Passage, sentence: str) -> Passage:
