@@ -1,7 +1,7 @@
 """Cut the passages of annotated cases from the documents of other projects.
 
     git clone --bare REPOSITORY checkouts/SOURCE    # each source of collected/sources.json
-    python training/collect.py --checkouts checkouts --out build/collected.jsonl.gz
+    python training/collect.py --checkouts checkouts --out build/collected.jsonl.gz --found build/found.jsonl.gz
 
 This repository holds where a passage stands (collected/places.jsonl) and what was written about it,
 not its text. Each passage is the text between two places of a document, below its heading; a hash
@@ -15,7 +15,7 @@ import gzip
 import hashlib
 import json
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
@@ -39,10 +39,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--checkouts", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--found", type=Path, help="the passages of drafts, too")
     given = parser.parse_args()
-    with gzip.open(given.out, "wt", encoding="utf-8") as out:
-        count = sum(1 for case in collected(given.checkouts) if out.write(json.dumps(case) + "\n"))
-    print(f"wrote {count} cases to {given.out}")
+    write(given.out, collected(given.checkouts))
+    if given.found:
+        write(given.found, found(given.checkouts))
+
+
+def write(path: Path, lines: Iterable[dict[str, Any]]) -> None:
+    with gzip.open(path, "wt", encoding="utf-8") as out:
+        count = sum(1 for line in lines if out.write(json.dumps(line) + "\n"))
+    print(f"wrote {count} lines to {path}")
 
 
 def collected(checkouts: Path) -> Iterator[dict[str, Any]]:
@@ -63,6 +70,24 @@ def collected(checkouts: Path) -> Iterator[dict[str, Any]]:
             raise SystemExit(f"{place['id']}: the text is not the one that was annotated.")
         own = {name: place[name] for name in ("id", "source", "file", "title")}
         yield own | {"licence": source["licence"], "passages": list(passages)}
+
+
+def found(checkouts: Path) -> Iterator[dict[str, Any]]:
+    """The passages on which drafts were written, each below its headings, as the product found
+    them."""
+    sources = json.loads((PLACES / "sources.json").read_text("utf-8"))
+    read: dict[tuple[str, str], str] = {}
+    for place in read_lines(PLACES / "drafts.jsonl"):
+        source, passages = place["source"], []
+        for name, start, end, above in place["passages"]:
+            if (source, name) not in read:
+                data = _file(checkouts / source, sources[source]["commit"], name)
+                suffix = Path(name).suffix if Path(name).suffix in SUFFIXES else ".md"
+                read[source, name] = read_bytes(data, suffix, name).text
+            passages.append("\n".join([*above, read[source, name][start:end]]))
+        if digest(passages) != place["sha256"]:
+            raise SystemExit(f"{place['id']}: the text is not the one that was annotated.")
+        yield {"id": place["id"], "passages": passages}
 
 
 @dataclass(frozen=True, slots=True)
