@@ -1,7 +1,8 @@
 """Cut the passages of annotated cases from the documents of other projects.
 
     git clone --bare REPOSITORY checkouts/SOURCE    # each source of collected/sources.json
-    python training/collect.py --checkouts checkouts --out build/collected.jsonl.gz --found build/found.jsonl.gz
+    python training/collect.py --checkouts checkouts --out build/collected.jsonl.gz \
+        --found build/found.jsonl.gz
 
 This repository holds where a passage stands (collected/places.jsonl) and what was written about it,
 not its text. Each passage is the text between two places of a document, below its heading; a hash
@@ -121,7 +122,11 @@ def passages_at(document: Annotated, start: int, end: int) -> list[str]:
     hash tells which was annotated."""
     pieces = document.pieces
     place = next(n for n, piece in enumerate(pieces) if piece.start <= start < piece.end)
-    near = (pieces[n] for n in (place, place + 1, place - 1, place + 2, place - 2) if 0 <= n < len(pieces))
+    near = (
+        pieces[n]
+        for n in (place, place + 1, place - 1, place + 2, place - 2)
+        if 0 <= n < len(pieces)
+    )
     above = dict.fromkeys(name for piece in near for name in (*piece.heading[::-1], ""))
     text = document.text[start:end].strip()
     return [text if text.startswith(name) else f"{name}\n{text}" for name in above]

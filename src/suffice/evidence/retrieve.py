@@ -39,7 +39,9 @@ def find_each(retriever: Retriever, evidence: Evidence, embedder: Embedder | Non
     asked = several(evidence.question)
     if len(asked) == 1:
         return evidence
-    return _with_more(retriever, evidence, [*map(evidence.in_context, with_subject(asked))], embedder)
+    return _with_more(
+        retriever, evidence, [*map(evidence.in_context, with_subject(asked))], embedder
+    )
 
 
 def find(
