@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from suffice.access.keys import ALL
 from suffice.errors import StoreError
-from suffice.learn.monitor import report as as_json
+from suffice.learn.monitor import report
 from suffice.learn.monitor.monitor import Monitor
 from suffice.server.errors import ApiError
 from suffice.server.request import RequestContext, as_response
@@ -30,7 +30,7 @@ async def guarantee(context: RequestContext) -> Response:
     if named := context.request.path_params.get("route", ""):
         route = gateway.route(named, None, context.caller)
         path = settings_of_route(route.settings, gateway.state.settings).verdict.thresholds_file
-    return as_response(as_json.guarantee(found[path], found.certificates.get(path)))
+    return as_response(report.guarantee(found[path], found.certificates.get(path)))
 
 
 async def monitor(context: RequestContext) -> Response:
@@ -40,7 +40,7 @@ async def monitor(context: RequestContext) -> Response:
     found = context.gateway.monitor
     if found is None:
         raise ApiError(404, "The monitor is off (monitor.enabled).", "not_found")
-    return as_response(await asyncio.to_thread(as_json.report_of, found))
+    return as_response(await asyncio.to_thread(report.report_of, found))
 
 
 class MonitorCollector(Collector):
@@ -54,7 +54,7 @@ class MonitorCollector(Collector):
         if monitor is None:
             return
         try:
-            found = as_json.report_of(monitor)
+            found = report.report_of(monitor)
         except StoreError:  # still report the other metrics while the store is down
             return
         alarm = GaugeMetricFamily("suffice_alarm", "1 while an alarm is raised.", labels=["metric"])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+import collections
 
 from suffice.access.usage_report import Ledger, Totals, UsedBy
 from suffice.server.telemetry.stats import RequestStats, StatsListener
@@ -15,7 +15,7 @@ def usage_watch(ledger: Ledger) -> StatsListener:
     def watch(stats: RequestStats) -> None:
         if not stats.caller:  # refused: the caller is unknown
             return
-        verdicts = Counter(verdict.action for verdict in stats.verdicts)
+        verdicts = collections.Counter(verdict.action for verdict in stats.verdicts)
         used = Totals(
             requests=1,
             errors=int(stats.status >= 400),

@@ -10,7 +10,7 @@ from suffice.record.decision import Decision
 from suffice.record.trace import Trace
 from suffice.review.case import Case
 from suffice.review.review import Review
-from suffice.server.route import Route
+from suffice.server.route import Route as GatewayRoute
 from suffice.server.ui.page import PageContext
 from suffice.types import Verdict
 
@@ -45,7 +45,7 @@ async def open_gate(
     return await context.gateway.work.run(opened)
 
 
-def _route(context: PageContext, case: Case) -> Route:
+def _route(context: PageContext, case: Case) -> GatewayRoute:
     """A route for the collection that the passages of the case are from."""
     passages = case.entry.fields().get("passages", ())
     collection = next((one.get("collection", "default") for one in passages), "default")
