@@ -22,7 +22,7 @@ from rich.progress import (
 from rich.text import Text
 
 if TYPE_CHECKING:
-    from suffice.evidence.ingest import Progress
+    from suffice.evidence.ingest import Progress as Report
 
 
 EVERY = 10.0
@@ -69,7 +69,7 @@ def _rate(speed: float) -> str:
 
 
 @contextmanager
-def bars(*, quiet: bool) -> Iterator[Progress]:
+def bars(*, quiet: bool) -> Iterator[Report]:
     """Yield a callback that draws a bar per task (documents, passages, index), or prints lines if
     standard error is no terminal."""
     console = Console(stderr=True)
