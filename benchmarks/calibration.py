@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 
 from benchmarks.simulated import World, halves, naive
-from suffice.learn.calibrate.select import Promise, fixed_sequence
-from suffice.learn.calibrate.table import Grid, Table
-from suffice.pvalues import Flags
+from suffice.bounds import Flags
+from suffice.lab.calibrate.scores import Grid, Table
+from suffice.lab.calibrate.select import Promise, fixed_sequence
 
 CASES = ((0.05, 0.05, 500), (0.1, 0.1, 200))
 """The limit on errors, δ and the number of labels."""

@@ -12,7 +12,7 @@ from random import Random
 from typing import Any
 
 from benchmarks.written import DATE, MONTHS, NUMBER, UNIT, another, in_words, written_dates
-from suffice.learn.redteam.edits import OTHER_UNIT
+from suffice.lab.redteam.edits import OTHER_UNIT
 
 Change = tuple[str, str]
 """What was changed, and the new wording."""

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from suffice.testing.replies import (
+from suffice.testing import (
     Request,
     Scripted,
     broken,

@@ -20,7 +20,7 @@ import yaml
 from benchmarks.gateway_cases import bare_models, cases
 from benchmarks.servers import HOST, Running, load, start_gateway, start_process
 from benchmarks.watch import Watch
-from suffice.eval.run_record import run_record
+from suffice.lab.eval.run_record import run_record
 from suffice.settings import Settings
 
 WANTED = {

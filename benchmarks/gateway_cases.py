@@ -12,10 +12,9 @@ from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Any
 
-from suffice.draft.brief import Brief
-from suffice.draft.reading import read_draft
+from suffice.draft.reading import Brief, read_draft
+from suffice.evidence.index import gather
 from suffice.evidence.inputs import given
-from suffice.evidence.retriever import gather
 from suffice.models.catalog import open_embedder, open_verifier
 from suffice.models.embedder import Embedder, Vectors
 from suffice.models.verifier import Pair, SufficiencyScore, SupportScore, Thresholds, Verifier

@@ -10,10 +10,10 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from suffice.errors import ModelMissing
-from suffice.eval.run_record import run_record
 from suffice.evidence.ingest import Progress
 from suffice.evidence.library import Library
 from suffice.evidence.split import embedded_text
+from suffice.lab.eval.run_record import run_record
 from suffice.models.embedder import OnnxEmbedder
 from suffice.settings import Settings
 

@@ -12,8 +12,8 @@ from benchmarks import claim_edits
 from benchmarks.literal_cases import REWORDED, Case, edits, rewordings
 from suffice.checks.check import run_checks
 from suffice.checks.literals import Literals
-from suffice.eval.rows import PASSAGES, TEXT, read_rows
-from suffice.eval.run_record import run_record
+from suffice.lab.eval.rows import PASSAGES, TEXT, read_rows
+from suffice.lab.eval.run_record import run_record
 from suffice.types import Citation, Claim, Draft, Evidence, Finding, Passage, Retrieved, Support
 
 WANTED = {"caught": 0.95, "flagged": 0.03}

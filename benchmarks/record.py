@@ -16,15 +16,14 @@ from sqlalchemy import func, select
 from benchmarks.record_sample import FILING, TRACE, VERDICT
 from benchmarks.record_writers import THREADS, WRITERS, appended, inserted
 from suffice.errors import StoreError
-from suffice.eval.run_record import run_record
 from suffice.evidence.ingest import Progress
-from suffice.log.moment import now
-from suffice.log.prepare import Prepare
-from suffice.log.record import Record, new_id
-from suffice.log.seal import seal
+from suffice.lab.eval.run_record import run_record
+from suffice.log.chain import now
+from suffice.log.decision import of_verdict
+from suffice.log.entry import Record, new_id
+from suffice.log.log import Log
 from suffice.log.tables import RECORDS
-from suffice.record.decision import of_verdict
-from suffice.record.log import Log
+from suffice.log.writer import Prepare, seal
 from suffice.settings import RecordSettings
 from suffice.sql.database import Database
 

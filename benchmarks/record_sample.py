@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from datetime import date
 
-from suffice.record.decision import Filing
-from suffice.record.setup import Setup
-from suffice.record.trace import Trace
+from suffice.log.decision import Filing
+from suffice.log.setup import Setup
+from suffice.log.trace import Trace
 from suffice.types import (
     Action,
     Attempt,

@@ -12,11 +12,11 @@ from typing import Any
 from sqlalchemy import insert
 
 from benchmarks.record_sample import FILING, TRACE, VERDICT
-from suffice.log.prepare import Prepare
-from suffice.log.record import new_id
+from suffice.log.decision import of_verdict
+from suffice.log.entry import new_id
+from suffice.log.log import Log
 from suffice.log.tables import CHECKPOINTS
-from suffice.record.decision import of_verdict
-from suffice.record.log import Log
+from suffice.log.writer import Prepare
 from suffice.settings import RecordSettings
 from suffice.sql.database import Database
 

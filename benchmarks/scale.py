@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from suffice.eval.run_record import run_record
+from suffice.lab.eval.run_record import run_record
 from suffice.settings.server import WorkSettings
 
 RATES = (100, 10_000)

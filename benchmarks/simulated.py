@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from suffice.learn.calibrate.table import Grid, Table
-from suffice.pvalues import Flags, Numbers
+from suffice.bounds import Flags, Numbers
+from suffice.lab.calibrate.scores import Grid, Table
 
 
 @dataclass(frozen=True)

@@ -25,8 +25,8 @@ from benchmarks.gateway_cases import cases
 from benchmarks.servers import Running, load, start_gateway
 from benchmarks.site_log import FEW, filled, milliseconds
 from benchmarks.site_records import fill
-from suffice.eval.run_record import run_record
-from suffice.learn.monitor.tallies import decision_index
+from suffice.lab.eval.run_record import run_record
+from suffice.lab.monitor.series import decision_index
 from suffice.sql.database import Database
 
 WANTED = {"log_times": 3.0, "p95_times": 1.2}

@@ -13,10 +13,9 @@ from pathlib import Path
 
 from benchmarks.site_records import fill
 from suffice.access.visibility import Reader
-from suffice.learn.monitor.series import Span, series
-from suffice.learn.monitor.tallies import decision_index
-from suffice.record.index import DAY
-from suffice.record.log import Log
+from suffice.lab.monitor.series import Span, decision_index, series
+from suffice.log.index import DAY
+from suffice.log.log import Log
 from suffice.review.decisions import Decisions, Wanted
 from suffice.sql.database import Database
 

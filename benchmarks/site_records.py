@@ -10,13 +10,11 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from benchmarks.record_sample import VERDICT
-from suffice.log.prepare import Prepare, Prepared
-from suffice.log.record import Record, new_id
-from suffice.log.seal import seal
-from suffice.record.about import about
-from suffice.record.decision import Filing, of_gate, of_verdict
-from suffice.record.setup import Setup
-from suffice.record.trace import Trace, added_up
+from suffice.log.decision import Filing, about, of_gate, of_verdict
+from suffice.log.entry import Record, new_id
+from suffice.log.setup import Setup
+from suffice.log.trace import Trace, added_up
+from suffice.log.writer import Prepare, Prepared, seal
 from suffice.settings import RecordSettings
 from suffice.sql.database import Database
 from suffice.types import Action, Citation, Code, Evidence, Level, Passage, Retrieved, Verdict

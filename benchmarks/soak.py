@@ -28,9 +28,9 @@ from benchmarks.faults import ASIDE, FALSE, FAULTS, SAID, fault_of
 from benchmarks.hostile import PIECES
 from benchmarks.servers import Running, start_gateway
 from benchmarks.watch import Watch
-from suffice.eval.run_record import run_record
-from suffice.record.log import Log
-from suffice.testing.upstream import Request, Scripted, ScriptedUpstream, says
+from suffice.lab.eval.run_record import run_record
+from suffice.log.log import Log
+from suffice.testing import Request, Scripted, ScriptedUpstream, says
 
 MODES = ("buffer", "signal", "ungrounded")
 _CLIENTS = 6

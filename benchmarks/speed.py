@@ -26,8 +26,8 @@ import numpy as np
 from benchmarks.graph import Shape, onnx_package
 from benchmarks.shapes import DEBERTA, MODERNBERT, write_deberta, write_modernbert
 from suffice.errors import ModelError
-from suffice.eval.run_record import run_record
 from suffice.evidence.ingest import Progress
+from suffice.lab.eval.run_record import run_record
 from suffice.models.session import open_session
 from suffice.models.verifier import Pair, Verifier
 

@@ -1,4 +1,4 @@
-"""Writes the names and symbols of currencies that `text/literals/money.py` reads, from Babel.
+"""Writes the names and symbols of currencies that `text/literals/values.py` reads, from Babel.
 
     pip install babel==2.18.0 && python scripts/currencies.py
 

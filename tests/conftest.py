@@ -43,7 +43,7 @@ def pytest_configure(config: pytest.Config) -> None:
     sqlite.WRITER = tuple(pragma.replace("FULL", "OFF") for pragma in SHIPPED)
     if config.getoption("markexpr") == "not timing":
         # The test processes share the cores, so that each model runs on one.
-        session.bounded = lambda threads: threads or 1  # type: ignore[attr-defined]
+        session.bounded = lambda threads: threads or 1
         if made := outputs.share():
             config.add_cleanup(lambda: outputs.forget(made))
 

@@ -52,7 +52,7 @@ def command(*words: str) -> Any:
 
 def library() -> dict[str, str]:
     import suffice
-    from suffice.evidence.keywords import bm25
+    from suffice.evidence.index import bm25
     from suffice.evidence.read import read_bytes
     from suffice.models.tokens import load_tokenizer
 

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from suffice.sql import migrate
-from suffice.sql.address import Server, address
-from suffice.sql.backend import Backend
+from suffice.sql import backend as sql_backend
+from suffice.sql.backend import Backend, Server, address, migrations
 from suffice.sql.database import Database
-from suffice.sql.migrate import migrations
 from suffice.sql.postgresql import Postgresql
 from suffice.sql.sqlite import Sqlite
 
@@ -22,5 +20,5 @@ def of_schema(place: str, number: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Makes at a place what a Suffice made that knew the migrations up to a number."""
     until = [step for step in migrations(backend(place).dialect) if step.number <= number]
     with monkeypatch.context() as earlier:
-        earlier.setattr(migrate, "migrations", lambda dialect: until)
+        earlier.setattr(sql_backend, "migrations", lambda dialect: until)
         Database.open(place, create=True).close()

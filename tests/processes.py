@@ -12,7 +12,7 @@ PATIENCE = 300.0
 
 FORKS = get_context("forkserver")
 """Where barriers and queues come from that the processes share."""
-FORKS.set_forkserver_preload(["suffice.evidence.library", "suffice.evidence.generations"])
+FORKS.set_forkserver_preload(["suffice.evidence.library", "suffice.evidence.edge"])
 
 
 def started(work: Callable[..., None], *args: Any) -> ForkServerProcess:

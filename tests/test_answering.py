@@ -12,11 +12,11 @@ import pytest
 
 from suffice import Library, Pipeline
 from suffice.errors import ModelError
-from suffice.record.trace import Trace
+from suffice.log.trace import Trace
 from suffice.settings import ROUTES, CollectionSettings, DraftSettings, VerdictSettings
-from suffice.testing.upstream import Reply, ScriptedUpstream, fails, page, says, slow
+from suffice.testing import Reply, ScriptedUpstream, fails, page, says, slow
 from suffice.types import Action, Draft, Evidence, Finding, GateDecision, Rescue, Support, Verdict
-from suffice.verdict.earlier import served_answers
+from suffice.verdict.decide import served_answers
 from suffice.verdict.wording import NO_STATEMENT
 from tests.waiting import until
 

@@ -21,8 +21,8 @@ from suffice.settings import (
     VerdictSettings,
 )
 from suffice.types import Action, Code, Level, Passage, Retrieved, Support, Verdict
-from tests.eval.overlap import OverlapVerifier
 from tests.fakes import HashEmbedder
+from tests.lab.eval.overlap import OverlapVerifier
 
 LEAVE = "Parental leave lasts 18 weeks. It is paid in full."
 PASSAGES = [LEAVE, "The office in Berlin closes at six."]

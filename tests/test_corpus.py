@@ -10,7 +10,7 @@ import pytest
 
 import suffice
 from suffice.errors import SourceMissing
-from suffice.learn.monitor.monitor import Monitor
+from suffice.lab.monitor.monitor import Monitor
 from suffice.models.catalog import open_embedder, open_verifier
 from suffice.settings import (
     EmbedderSettings,
@@ -19,7 +19,7 @@ from suffice.settings import (
     VerdictSettings,
     VerifierSettings,
 )
-from tests.learn.monitor.stream import answer, certificate, write
+from tests.lab.monitor.stream import answer, certificate, write
 
 DAYS = "You may work remotely 3 days per week."
 QUESTION = "How many days per week may I work remotely?"

@@ -30,7 +30,7 @@ from suffice import Library, Settings
 from suffice.cli import cli, main
 from suffice.server.openapi import document
 from suffice.settings import RouteSettings, read_settings
-from suffice.testing.upstream import ScriptedUpstream, says
+from suffice.testing import ScriptedUpstream, says
 from tests.server.gateway import routes, running
 from tests.waiting import PATIENCE
 

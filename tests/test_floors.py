@@ -14,31 +14,26 @@ SOURCE = Path(__file__).parent.parent / "src" / "suffice"
 FLOORS: tuple[tuple[str, ...], ...] = (
     ("types", "errors", "deadline"),
     ("settings", "bounds", "switch"),
-    ("pvalues",),
     ("text",),
     ("sql",),
     ("evidence", "models"),
     ("gate", "draft", "checks"),
     ("verdict",),
     ("log",),
-    ("record",),
     ("access",),
     ("review",),
     ("webhooks",),
     ("pipeline",),
     ("answers", "corpus", "serialize"),
     ("compat",),
-    ("batch",),
-    ("eval", "testing"),
-    ("learn",),
+    ("lab", "testing"),
     ("server", "integrations"),
-    ("mcp",),
     ("cli",),
     ("__main__",),
 )
 LEVEL = {room: level for level, rooms in enumerate(FLOORS) for room in rooms}
 # Rooms of one floor that may know one another, and in which direction.
-BESIDE = {("errors", "types"), ("evidence", "models"), ("compat", "answers"), ("learn", "eval")}
+BESIDE = {("errors", "types"), ("evidence", "models"), ("compat", "answers")}
 
 
 def room(module: str) -> str:

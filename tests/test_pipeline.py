@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from suffice import Action, Filter, Library, Passage, Pipeline, Retrieved
-from suffice.draft.brief import PLAIN, Brief
+from suffice.draft.reading import PLAIN, Brief
 from suffice.errors import QuestionError, SettingsError
 from suffice.evidence.index import today
 from suffice.gate.gate import GateResult
-from suffice.record.trace import Trace
+from suffice.log.trace import Trace
 from suffice.settings import (
     CollectionSettings,
     CoverageSettings,

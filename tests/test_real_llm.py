@@ -11,7 +11,7 @@ import suffice
 from suffice import Action, Pipeline, Verdict
 from suffice.evidence.library import Library
 from suffice.models.catalog import open_verifier
-from suffice.models.llm.quotes import occurs_in
+from suffice.models.llm.replies import occurs_in
 from suffice.models.llm.verifier import LlmVerifier
 from suffice.models.verifier import LLM, Pair
 from suffice.settings import (

@@ -10,15 +10,14 @@ import pytest
 
 from suffice import Library, Pipeline
 from suffice.gate.policies.learned import Learned
+from suffice.log.decision import Filing, decision_of
+from suffice.log.log import Log, Recorder
+from suffice.log.replay import replay
+from suffice.log.setup import Setup
 from suffice.models.catalog import open_verifier
-from suffice.models.odds import mean_odds
-from suffice.record.decision import Filing, decision_of
-from suffice.record.log import Log
-from suffice.record.replay import replay
-from suffice.record.setup import Setup
-from suffice.record.sink import Recorder
+from suffice.models.verifier import mean_odds
 from suffice.settings import CollectionSettings, Settings, VerifierSettings, read_settings
-from suffice.text.asked import unnamed
+from suffice.text.question import unnamed
 from suffice.types import Evidence, GateDecision, Passage, Retrieved
 
 TEXT = "Frigate runs on Debian 12. Other systems are not supported."

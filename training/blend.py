@@ -23,8 +23,8 @@ import numpy as np
 from calibrate import NEAR, balanced, chance, judged, logistic, print_scores
 from measure import Item
 from rows import read
-from suffice.eval.gate import evidence_of
-from suffice.gate.policies.blend import Features, features_of
+from suffice.gate.policies.learned import Features, features_of
+from suffice.lab.eval.gate import evidence_of
 from suffice.models.catalog import open_embedder, open_verifier
 from suffice.settings import EmbedderSettings, VerifierSettings
 

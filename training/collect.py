@@ -24,9 +24,8 @@ from typing import Any
 
 from rows import read_lines
 from suffice.evidence.read import SUFFIXES, read_bytes
-from suffice.evidence.read.blocks import first_heading
-from suffice.evidence.read.decode import decode, storable
 from suffice.evidence.read.frontmatter import split as front_matter
+from suffice.evidence.read.source import decode, first_heading, storable
 from suffice.evidence.sources import Cutting
 from suffice.evidence.split import Piece, split
 from suffice.models.catalog import open_embedder

@@ -26,13 +26,12 @@ from calibrate import balanced, ece, logistic
 from measure import auroc
 from rows import read_lines
 from suffice.draft.extractive import Extractive
-from suffice.eval.cases import folded
 from suffice.evidence.split import embedded_text
 from suffice.gate.policies.learned import Learned
-from suffice.models.caching import CachedEmbedder
+from suffice.lab.eval.cases import folded
 from suffice.models.catalog import open_embedder, open_verifier
 from suffice.models.embedder import Embedder
-from suffice.models.odds import log_odds
+from suffice.models.verifier import CachedEmbedder, log_odds
 from suffice.settings import (
     DraftSettings,
     EmbedderSettings,

@@ -71,17 +71,17 @@ def _rows(draft: Drafted, draw: random.Random) -> Iterator[Row]:
         return Row(Task.SUFFICIENCY, draft.question, evidence, label, f"{TRUNK}+question")
 
     backed = [one["t"] for one in draft.sentences if one["y"] == "s"]
-    for one in draft.sentences:
-        yield said(one["t"], Label.SUPPORTED)
-    for one in draft.wrong:
-        yield said(one["t"], Label.NOT_SUPPORTED, wrong=one["x"])
+    for sentence in draft.sentences:
+        yield said(sentence["t"], Label.SUPPORTED)
+    for error in draft.wrong:
+        yield said(error["t"], Label.NOT_SUPPORTED, wrong=error["x"])
     if len(backed) > 1:
         yield said(" ".join(backed), Label.SUPPORTED)
-        one = draw.choice(draft.wrong)
+        error = draw.choice(draft.wrong)
         texts = [sentence["t"] for sentence in draft.sentences]
-        place = one["i"] - 1 if one["i"] else len(texts)
-        texts[place : place + 1] = [one["t"]]
-        yield said(" ".join(texts), Label.NOT_SUPPORTED, wrong=_CITED.sub("", one["x"]))
+        place = error["i"] - 1 if error["i"] else len(texts)
+        texts[place : place + 1] = [error["t"]]
+        yield said(" ".join(texts), Label.NOT_SUPPORTED, wrong=_CITED.sub("", error["x"]))
     answered = draft.enough == "yes"
     yield asked(whole, Label.SUPPORTED if answered else Label.NOT_MENTIONED)
     if answered and left:

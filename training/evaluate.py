@@ -22,15 +22,14 @@ import numpy as np
 from calibrate import NEAR, chance, ece, judged
 from measure import Item, auroc, margin, question_margin
 from rows import read
-from suffice.eval import grounding, sufficiency
-from suffice.eval.grounding import AGGREGATION
-from suffice.eval.judged import Bench, Judgement
-from suffice.eval.run_record import run_record
+from suffice.lab.eval import verifiers
+from suffice.lab.eval.run_record import run_record
+from suffice.lab.eval.verifiers import AGGREGATION, Bench, Judgement
 from suffice.models.catalog import open_verifier
 from suffice.settings import VerifierSettings
 
 Floats = np.ndarray[Any, Any]
-BENCHES = {"grounding": (grounding.BENCH, "g"), "sufficiency": (sufficiency.BENCH, "s")}
+BENCHES = {"grounding": (verifiers.GROUNDING, "g"), "sufficiency": (verifiers.SUFFICIENCY, "s")}
 EVEN = 0.5
 BASELINES = {
     "written questions": "written questions, no evidence",

@@ -18,8 +18,7 @@ import scipy.sparse as sparse
 from sklearn.linear_model import LogisticRegression
 
 from rows import read_lines
-from suffice.text.instruction_model import BUCKETS, FILE, Model, buckets, windows
-from suffice.text.instructions import folded
+from suffice.text.instructions import BUCKETS, FILE, Model, buckets, folded, windows
 
 Row = dict[str, Any]
 _PRUNED = 0.15

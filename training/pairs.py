@@ -24,7 +24,7 @@ from held import held_rows, with_company
 from rows import ENOUGH_ROOM, ROOM, apart, read, read_lines
 from suffice.text.claims import claims
 from suffice.text.digest import digest
-from suffice.text.flatten import flatten
+from suffice.text.tables import flatten
 from written import Case, Passage, Stock, Twins, annotated, dev_cases, held_cases
 
 Pair = dict[str, Any]

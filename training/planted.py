@@ -23,7 +23,7 @@ import numpy as np
 
 from prepare import ANNOTATIONS, SEED, write
 from rows import Label, Row, Task, apart, read_lines
-from suffice.evidence.planted import suspicion
+from suffice.evidence.sanitize import suspicion
 from suffice.text.digest import pieces
 from suffice.text.instructions import STATEMENT, folded
 from written import Passage, training_cases

@@ -1,4 +1,4 @@
-"""Count in how many passages of the training rows each word stands, for `suffice.text.rarity`.
+"""Count in how many passages of the training rows each word stands, for `suffice.text.words`.
 
     python training/rarity.py [--data ../shared/data]
 
@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from rows import apart
-from suffice.text.rarity import FILE, LEVELS, folded
+from suffice.text.words import FILE, LEVELS, folded
 
 _COMMON = 3.0
 """The logarithm of passages to one that holds the word, under which it tells nothing: 1 in 20."""

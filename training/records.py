@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from suffice.text.flatten import flatten
+from suffice.text.tables import flatten
 
 SUPPORTED, NOT_MENTIONED, CONTRADICTED, NOT_SUPPORTED = 0, 1, 2, 3
 _DAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()

@@ -23,7 +23,7 @@ from typing import Any
 
 from records import record_rows
 from suffice.text.digest import choose, digest, nearness, pieces, word_prefixes
-from suffice.text.flatten import flatten
+from suffice.text.tables import flatten
 
 
 class Label(IntEnum):

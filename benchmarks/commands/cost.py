@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from suffice.cli.progress import bars
-from suffice.eval.plots import need_plots
+from suffice.lab.eval.gate import need_plots
 from suffice.settings import read_settings
 
 _ROOT = Path(__file__).parents[2]

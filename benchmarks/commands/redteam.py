@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from suffice.cli import as_json as to_json
-from suffice.learn.redteam.report import pooled, read_report
+from suffice.lab.redteam.run import pooled, read_report
 
 
 @click.command()

@@ -15,8 +15,8 @@ from benchmarks.cost.index import searching
 from benchmarks.cost.log import logging
 from benchmarks.cost.series import Series
 from benchmarks.cost.workers import working
-from suffice.eval.run_record import run_record
 from suffice.evidence.ingest import Progress
+from suffice.lab.eval.run_record import run_record
 from suffice.models.embedder import Embedder
 from suffice.models.verifier import Verifier
 

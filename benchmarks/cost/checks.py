@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from benchmarks.cost.series import Series, Work, shortest
 from benchmarks.speed import PASSAGE_WORDS, PASSAGES, SENTENCES, answer, passages
 from suffice.answers import Checker
-from suffice.models.caching import CachedEmbedder
 from suffice.models.embedder import Embedder
-from suffice.models.verifier import Verifier
+from suffice.models.verifier import CachedEmbedder, Verifier
 from suffice.settings import Settings
 
 _FARTHEST = 1000

@@ -22,8 +22,7 @@ from numpy.typing import NDArray
 
 from benchmarks.cost.series import Series, shortest
 from suffice.errors import StoreError
-from suffice.evidence.edge import EdgeIndex
-from suffice.evidence.generations import current, publish
+from suffice.evidence.edge import EdgeIndex, current, publish
 from suffice.evidence.index import Filter
 from suffice.evidence.ingest import Progress
 from suffice.evidence.rows import StoredPassage, Vectors

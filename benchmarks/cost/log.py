@@ -9,7 +9,7 @@ from benchmarks.cost.series import Series, shortest
 from benchmarks.record import fill
 from benchmarks.record_sample import FILING, TRACE, VERDICT
 from suffice.evidence.ingest import Progress
-from suffice.record.log import Log
+from suffice.log.log import Log
 
 SIZES = (1_000, 100_000, 1_000_000)
 _CALLS = 10

@@ -15,12 +15,11 @@ from benchmarks.peers.quality import cosine, measure
 from benchmarks.peers.race import Judge, Peer, peers, race
 from benchmarks.peers.rows import PASSAGE_WORDS, Answer, mixed, read_ragtruth, read_written, sample
 from suffice.answers import Checker
-from suffice.eval.grounding import AGGREGATION, judged
-from suffice.eval.run_record import run_record
 from suffice.evidence.ingest import Progress
-from suffice.models.caching import CachedEmbedder
+from suffice.lab.eval.run_record import run_record
+from suffice.lab.eval.verifiers import AGGREGATION, judged
 from suffice.models.embedder import Embedder
-from suffice.models.verifier import Verifier
+from suffice.models.verifier import CachedEmbedder, Verifier
 from suffice.settings import Settings
 
 PARTS = ("quality", "speed")

@@ -16,9 +16,9 @@ import numpy as np
 
 from benchmarks.peers.race import sentences
 from benchmarks.peers.rows import Answer
-from suffice.eval.figures import Flags, Scores, auroc, balanced_accuracy, f1_flagged
-from suffice.eval.grounding import AGGREGATION, judged
 from suffice.evidence.ingest import Progress
+from suffice.lab.eval.figures import Flags, Scores, auroc, balanced_accuracy, f1_flagged
+from suffice.lab.eval.verifiers import AGGREGATION, judged
 from suffice.models.embedder import Embedder
 from suffice.models.verifier import Verifier
 from suffice.text.sentences import sentences as split

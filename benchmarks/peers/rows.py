@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from suffice.errors import SourceMissing
-from suffice.eval.cases import read_cases
-from suffice.eval.grounding import SUPPORTED, read
-from suffice.eval.judged import passages
+from suffice.lab.eval.cases import read_cases
+from suffice.lab.eval.verifiers import SUPPORTED, passages, read
 
 RAGTRUTH, WRITTEN = "ragtruth", "written"
 PASSAGE_WORDS = 200

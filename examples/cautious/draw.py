@@ -12,7 +12,7 @@ import numpy as np
 from experiment import DELTA, inequalities
 
 from suffice.bounds import Sample
-from suffice.eval.figures import risk_coverage
+from suffice.lab.eval.figures import risk_coverage
 
 mpl.use("svg")
 mpl.rcParams["svg.hashsalt"] = "suffice"

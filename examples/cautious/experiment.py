@@ -31,9 +31,9 @@ from suffice.bounds import (
     lower_bound,
 )
 from suffice.errors import SourceMissing
-from suffice.eval.figures import area_under_risk
-from suffice.eval.rows import PASSAGES, TEXT, TRUTH, read_rows
-from suffice.eval.run_record import run_record
+from suffice.lab.eval.figures import area_under_risk
+from suffice.lab.eval.rows import PASSAGES, TEXT, TRUTH, read_rows
+from suffice.lab.eval.run_record import run_record
 from suffice.models.catalog import open_embedder, open_verifier
 from suffice.models.embedder import Embedder
 from suffice.models.verifier import Pair, Verifier

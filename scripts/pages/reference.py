@@ -16,18 +16,16 @@ from scripts.pages.tables import head, line, result
 from suffice.access.keys import Role
 from suffice.cli import cli
 from suffice.evidence.library import Library
-from suffice.mcp.server import RESOURCES, open_server
-from suffice.mcp.tools import Caller, Tools
 from suffice.models.card import read_card
 from suffice.models.catalog import EMBEDDERS, weights
 from suffice.server.app import create_app
-from suffice.server.json_schema import Schema
-from suffice.server.openapi_schemas import SCHEMAS
-from suffice.server.roles import Endpoint, endpoints
+from suffice.server.auth import Endpoint, endpoints
+from suffice.server.mcp.server import RESOURCES, open_server
+from suffice.server.mcp.tools import Caller, Tools
+from suffice.server.openapi import SCHEMAS, Schema
 from suffice.settings import CollectionSettings, RouteSettings, Settings, UpstreamSettings
-from suffice.settings.checked import given, optional
-from suffice.settings.limits import ABOUT
-from suffice.settings.webhooks import WebhookSettings
+from suffice.settings.checked import ABOUT, given, optional
+from suffice.settings.record import WebhookSettings
 
 
 def commands() -> Iterator[str]:

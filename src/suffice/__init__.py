@@ -34,13 +34,12 @@ if TYPE_CHECKING:
     from suffice.compat.checker import SufficientContextChecker
     from suffice.corpus import Corpus
     from suffice.corpus import open_corpus as open
-    from suffice.evidence.index import Filter
+    from suffice.evidence.index import Filter, Found
     from suffice.evidence.library import Library
-    from suffice.evidence.retriever import Found
     from suffice.gate.gate import Gate
     from suffice.integrations import openai as openai
+    from suffice.log.log import Log
     from suffice.pipeline import Pipeline
-    from suffice.record.log import Log
     from suffice.settings import GateSettings, Settings, read_settings
 
     def gate(
@@ -88,7 +87,7 @@ _LAZY = {
     "Filter": "suffice.evidence.index",
     "Gate": "suffice.gate.gate",
     "Library": "suffice.evidence.library",
-    "Log": "suffice.record.log",
+    "Log": "suffice.log.log",
     "Pipeline": "suffice.pipeline",
     "Settings": "suffice.settings",
     "SufficientContextChecker": "suffice.compat.checker",

@@ -19,32 +19,30 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 from suffice.checks.answer_conflicts import covered_evidence, stated_conflicts
 from suffice.checks.check import Check
 from suffice.checks.findings import judged
-from suffice.checks.judge.judge import open_judge
+from suffice.checks.judge import open_judge
 from suffice.checks.registry import open_checks
 from suffice.checks.structure import shape
 from suffice.checks.unread import unread
 from suffice.draft.reading import read_draft
 from suffice.errors import AnswerError
-from suffice.evidence.flags import flag_exclusions, flag_notes
 from suffice.evidence.index import today
 from suffice.evidence.inputs import Given, given
-from suffice.evidence.sanitize import sanitized
+from suffice.evidence.sanitize import flag_exclusions, flag_notes, sanitized
 from suffice.gate.conflict.detect import Conflicts
 from suffice.gate.freshness import asked_about, fresh
 from suffice.gate.gate import FindsConflicts
-from suffice.models.caching import CachedEmbedder
+from suffice.log.trace import Timings, Trace
 from suffice.models.catalog import open_embedder, open_verifier
 from suffice.models.embedder import Embedder
-from suffice.models.verifier import Verifier
-from suffice.record.trace import Timings, Trace
+from suffice.models.verifier import CachedEmbedder, Verifier
 from suffice.settings import DraftSettings, EmbedderSettings, Settings, VerifierSettings
-from suffice.text.asked import checked_question
+from suffice.text.question import checked_question
 from suffice.types import Action, Draft, Evidence, GateDecision, Level, Verdict
 from suffice.verdict.decide import decide, withhold
 from suffice.verdict.route import Route, read_routes
 
 if TYPE_CHECKING:
-    from suffice.record.sink import RecordSink
+    from suffice.log.log import RecordSink
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -11,16 +11,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from suffice.evidence.documents import StoredDocuments
 from suffice.evidence.index import Filter
 from suffice.evidence.ingest import Report
 from suffice.evidence.library import Library
+from suffice.evidence.search import StoredDocuments
+from suffice.log.log import Log, Recorder
+from suffice.log.setup import Setup, settings_in_force, suspended_certificates
 from suffice.models.catalog import open_verifier
 from suffice.pipeline import Pipeline
-from suffice.record.log import Log
-from suffice.record.setup import Setup
-from suffice.record.sink import Recorder
-from suffice.record.suspension import settings_in_force, suspended_certificates
 from suffice.settings import CollectionSettings, Settings
 from suffice.types import Evidence, GateDecision, Verdict
 

@@ -24,43 +24,44 @@ from typing import TYPE_CHECKING
 
 from suffice.checks.check import Check
 from suffice.checks.findings import judged
-from suffice.checks.judge.judge import open_judge
+from suffice.checks.judge import open_judge
 from suffice.checks.registry import open_checks
 from suffice.checks.sources import Documents
 from suffice.checks.verbatim import Verbatim
 from suffice.deadline import within
-from suffice.draft.brief import Brief
 from suffice.draft.drafter import Drafter, open_drafter
 from suffice.draft.extractive import Extractive
-from suffice.draft.reading import as_shown
+from suffice.draft.reading import Brief, as_shown
 from suffice.draft.revision import Revised, Round, revise
 from suffice.errors import ModelError
 from suffice.evidence.filter import Helpful
-from suffice.evidence.index import today
-from suffice.evidence.retrieve import find, retriever_at, time_of
-from suffice.evidence.retriever import Retriever
-from suffice.evidence.rewrite import Rewriter
+from suffice.evidence.index import Retriever, today
+from suffice.evidence.retrieve import Rewriter, find, retriever_at, time_of
 from suffice.gate.gate import Gate, GateResult
-from suffice.models.caching import CachedEmbedder
+from suffice.log.trace import Timings, Trace
 from suffice.models.catalog import open_verifier
 from suffice.models.embedder import Embedder
 from suffice.models.llm.ask import Meter, metered
-from suffice.models.verifier import Verifier
-from suffice.record.trace import Timings, Trace
+from suffice.models.verifier import CachedEmbedder, Verifier
 from suffice.settings import CollectionSettings, DraftSettings, VerdictSettings, VerifierSettings
-from suffice.text.asked import checked_question, unnamed
+from suffice.text.question import checked_question, unnamed
 from suffice.types import Attempt, Draft, Evidence, Finding, GateDecision, Level, Rescue, Verdict
 from suffice.verdict import wording
-from suffice.verdict.decide import decide, disagree, refused_by_gate, unwritten
-from suffice.verdict.earlier import served_answers
+from suffice.verdict.decide import (
+    decide,
+    disagree,
+    overridden,
+    refused_by_gate,
+    served_answers,
+    unwritten,
+)
 from suffice.verdict.gap import request_document
-from suffice.verdict.override import overridden
 from suffice.verdict.rescue import failed, reattributed, rescued, trimmed, weak
 from suffice.verdict.route import read_routes
 from suffice.verdict.thresholds import certified
 
 if TYPE_CHECKING:
-    from suffice.record.sink import RecordSink
+    from suffice.log.log import RecordSink
 
 
 @dataclass(frozen=True, slots=True)

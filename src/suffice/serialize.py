@@ -20,7 +20,7 @@ from suffice.types import (
     Source,
     Verdict,
 )
-from suffice.verdict.claim_status import claim_statuses
+from suffice.verdict.assess import claim_statuses
 
 if TYPE_CHECKING:
     from suffice.evidence.ingest import Report

@@ -8,12 +8,11 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from sqlalchemy import select
 
-from suffice.access.accounts import Accounts
+from suffice.access.accounts import Accounts, Sessions
 from suffice.access.keys import Principals, Role
-from suffice.access.sessions import Sessions
 from suffice.errors import PrincipalError
+from suffice.log.log import Log
 from suffice.log.tables import PRINCIPALS, SESSIONS
-from suffice.record.log import Log
 from suffice.settings import SiteSettings
 from suffice.sql.database import Database
 

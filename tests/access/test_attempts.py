@@ -8,8 +8,7 @@ from collections.abc import Iterator
 import pytest
 from sqlalchemy import select
 
-from suffice.access.accounts import Accounts
-from suffice.access.attempts import Attempt, Attempts, network_of
+from suffice.access.accounts import Accounts, Attempt, Attempts, network_of
 from suffice.log.tables import SIGN_IN_FAILURES
 from suffice.sql.database import Database
 

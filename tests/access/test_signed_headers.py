@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from suffice.access.signed_headers import (
+from suffice.access.identity import (
     GROUPS,
     SIGNATURE,
     TIMESTAMP,

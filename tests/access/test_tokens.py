@@ -16,10 +16,8 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from jwt.algorithms import ECAlgorithm
 
-from suffice.access import jwks
-from suffice.access.jwks import KeySet
-from suffice.access.signed_headers import EndUser
-from suffice.access.tokens import Tokens
+from suffice.access import identity
+from suffice.access.identity import EndUser, KeySet, Tokens
 from suffice.errors import IdentityError, SettingsError
 from suffice.settings import TokenSettings
 
@@ -182,7 +180,7 @@ def test_a_url_is_cached_refreshed_and_spared(provider: Provider) -> None:
         with pytest.raises(IdentityError, match="unknown key"):
             keys.key("two")
     assert provider.reads == 1
-    now[0] += jwks._PAUSE
+    now[0] += identity._PAUSE
     keys.key("two")
     assert provider.reads == 2
     provider.keys.pop(0)

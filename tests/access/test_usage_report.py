@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from click.testing import CliRunner
 
-from suffice.access.usage_report import Ledger, Totals, UsedBy, forget_user, usage_report
+from suffice.access.quotas import Ledger, Totals, UsedBy, forget_user, usage_report
 from suffice.cli import cli
 from suffice.errors import StoreFull
 from suffice.sql.database import Database

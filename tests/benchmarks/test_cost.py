@@ -22,8 +22,8 @@ from benchmarks.cost.workers import working
 from benchmarks.speed import answer
 from scripts.pages import growth
 from suffice.answers import Checker
-from tests.eval.overlap import OverlapVerifier, silent
 from tests.fakes import HashEmbedder
+from tests.lab.eval.overlap import OverlapVerifier, silent
 
 
 class Clock:

@@ -23,8 +23,8 @@ from benchmarks.peers.race import Peer, nli_calls, peers, premise_pass, token_pa
 from benchmarks.peers.rows import Answer, mixed, read_ragtruth, read_written, sample
 from scripts.pages import peers as pages
 from suffice.errors import SourceMissing
-from tests.eval.overlap import OverlapVerifier, silent, write
 from tests.fakes import HashEmbedder
+from tests.lab.eval.overlap import OverlapVerifier, silent, write
 
 TINY = Shape(layers=2, hidden=32, heads=4, inner=64, span=8)
 

@@ -9,8 +9,8 @@ import pytest
 from benchmarks.commands.site import lines
 from benchmarks.site import WANTED, Plan, bench_site
 from benchmarks.site_log import FEW, filled, milliseconds
+from suffice.log.log import Log
 from suffice.log.verify import verify
-from suffice.record.log import Log
 from suffice.review.decisions import Decisions, Wanted
 
 

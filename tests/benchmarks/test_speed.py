@@ -33,7 +33,7 @@ from suffice.errors import ExtraMissing, ModelError
 from suffice.models.catalog import weights
 from suffice.models.session import open_session
 from suffice.models.verifier import Pair, SupportScore, Verifier
-from tests.eval.overlap import OverlapVerifier, silent, words
+from tests.lab.eval.overlap import OverlapVerifier, silent, words
 
 TINY = Shape(layers=2, hidden=32, heads=4, inner=64, span=8)
 TOKENS = 37

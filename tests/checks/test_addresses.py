@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 import suffice
-from suffice.checks.addresses import Addresses
+from suffice.checks.structure import Addresses
 from suffice.models.catalog import open_embedder, open_verifier
 from suffice.models.embedder import Embedder
 from suffice.models.verifier import Verifier

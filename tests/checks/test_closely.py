@@ -7,10 +7,9 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from suffice.checks.closely import FEW, Nearest
-from suffice.checks.entailment import Entailment
+from suffice.checks.entailment import FEW, Entailment, Nearest
 from suffice.models.verifier import Pair, SufficiencyScore, SupportScore, Thresholds
-from suffice.text.statements import Statement
+from suffice.text.sentences import Statement
 from suffice.types import Passage, Support
 from tests.checks.drafts import only, passage
 

@@ -10,8 +10,7 @@ import pytest
 from suffice.checks.check import run_checks
 from suffice.checks.citations import confirm_citations
 from suffice.checks.claim_text import alone
-from suffice.checks.entailment import Entailment
-from suffice.checks.grounding import Grounding
+from suffice.checks.entailment import Entailment, Grounding
 from suffice.checks.registry import SUPPORTING, open_checks
 from suffice.draft.reading import read_draft
 from suffice.models.catalog import open_embedder, open_verifier

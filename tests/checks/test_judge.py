@@ -14,14 +14,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from suffice.checks.check import run_checks
-from suffice.checks.judge.judge import Judge, open_judge
-from suffice.checks.judge.llm import Remote, open_llm
-from suffice.checks.judge.prompt import SYSTEM, Case, Numbered, Question, dictates, form
-from suffice.checks.judge.replies import Mark
+from suffice.checks.judge import (
+    SYSTEM,
+    Case,
+    Judge,
+    Mark,
+    Numbered,
+    Question,
+    Remote,
+    dictates,
+    form,
+    open_judge,
+    open_llm,
+)
 from suffice.errors import SettingsError
 from suffice.models.wire import blocking
 from suffice.settings import DraftSettings, JudgeSettings, Settings
-from suffice.testing.upstream import (
+from suffice.testing import (
     Reply,
     Request,
     Scripted,

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suffice.checks.aligned import Sentences, roots
+from suffice.checks.entailment import Sentences, roots
 from suffice.checks.omission import Omission
 from suffice.text.sentences import sentences
 from suffice.types import Code, Finding, Hallucination, Passage, Support

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from suffice.checks.check import Check, run_checks
-from suffice.checks.rules import rule_checks
+from suffice.checks.registry import rule_checks
 from suffice.checks.verbatim import Verbatim
 from suffice.draft.extractive import Extractive
 from suffice.evidence.library import Library

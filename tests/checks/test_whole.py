@@ -9,7 +9,7 @@ import pytest
 
 import suffice
 from suffice.checks.check import run_checks
-from suffice.checks.whole import WholeAnswer
+from suffice.checks.entailment import WholeAnswer
 from suffice.models.catalog import open_verifier
 from suffice.models.verifier import Pair, SufficiencyScore, SupportScore, Thresholds, Verifier
 from suffice.settings import VerifierSettings

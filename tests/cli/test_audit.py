@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from suffice.cli import cli
-from suffice.cli.recording import Wish
+from suffice.cli.asking import Wish
 from suffice.errors import SettingsError, SourceMissing, StoreDamaged, StoreError, StoreMissing
 from suffice.settings import RecordSettings, Settings
 

@@ -11,15 +11,15 @@ from click.testing import CliRunner
 
 from suffice.cli import cli
 from suffice.errors import SettingsError
-from tests.batch.batches import read_lines, rows, write_lines
-from tests.eval.overlap import OverlapVerifier
 from tests.fakes import HashEmbedder
+from tests.lab.batch.batches import read_lines, rows, write_lines
+from tests.lab.eval.overlap import OverlapVerifier
 
 
 @pytest.fixture(autouse=True)
 def _fakes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("suffice.batch.task.open_verifier", lambda *_: OverlapVerifier())
-    monkeypatch.setattr("suffice.batch.task.open_embedder", lambda *_: HashEmbedder())
+    monkeypatch.setattr("suffice.lab.batch.rows.open_verifier", lambda *_: OverlapVerifier())
+    monkeypatch.setattr("suffice.lab.batch.rows.open_embedder", lambda *_: HashEmbedder())
 
 
 def run(*arguments: object) -> tuple[int, str]:

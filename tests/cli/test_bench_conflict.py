@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 from suffice.cli import cli
 from suffice.errors import SourceMissing
 from suffice.models.verifier import Pair, SupportScore
-from tests.eval.overlap import OverlapVerifier, write
+from tests.lab.eval.overlap import OverlapVerifier, write
 
 DOCUMENTS = [
     {"text": "Parental leave is 16 weeks.", "type": "correct", "answer": "16 weeks"},

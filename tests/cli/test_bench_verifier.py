@@ -11,12 +11,12 @@ import pytest
 from click.testing import CliRunner, Result
 
 from suffice.cli import cli
-from suffice.cli.bench_verifier import _named
+from suffice.cli.bench import _named
 from suffice.errors import SourceMissing
-from suffice.models.llm.open import open_llm_verifier
+from suffice.models.llm.verifier import open_llm_verifier
 from suffice.settings import LlmSettings, Settings
-from suffice.testing.upstream import ScriptedUpstream, fails
-from tests.eval.overlap import OverlapVerifier, write
+from suffice.testing import ScriptedUpstream, fails
+from tests.lab.eval.overlap import OverlapVerifier, write
 from tests.models.llm_replies import Rough, ruling, rulings
 
 GROUNDING = [
@@ -42,7 +42,7 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         return SimpleNamespace(verifier=path, draft=None)
 
     monkeypatch.setattr("suffice.models.catalog.open_verifier", open_verifier)
-    monkeypatch.setattr("suffice.cli.bench_verifier.read_settings", read_settings)
+    monkeypatch.setattr("suffice.cli.bench.read_settings", read_settings)
     monkeypatch.setenv("COLUMNS", "100")
     return tiers
 
@@ -104,7 +104,7 @@ def test_no_such_file(tmp_path: Path) -> None:
 
 def test_an_llm_is_measured_with_its_cost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     right = rulings(ruling("supported", "Leave lasts weeks", 1))
-    monkeypatch.setattr("suffice.cli.bench_verifier.read_settings", lambda path: Settings())
+    monkeypatch.setattr("suffice.cli.bench.read_settings", lambda path: Settings())
     with ScriptedUpstream([right, right, right, fails(400)]) as server:
         monkeypatch.setattr(
             "suffice.models.catalog.open_verifier",

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from suffice.cli import cli
 from suffice.errors import LabelsError, StaleThresholds
-from suffice.record.log import Log
+from suffice.log.log import Log
 
 HANDBOOK = str(Path(__file__).parents[2] / "examples" / "handbook")
 QUESTION = "How many days per week may I work remotely?"

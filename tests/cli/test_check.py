@@ -15,8 +15,8 @@ from click.testing import CliRunner, Result
 
 from suffice.cli import cli
 from suffice.errors import AnswerError, SourceMissing, SufficeError, Unreadable
-from tests.eval.overlap import OverlapVerifier
 from tests.fakes import HashEmbedder
+from tests.lab.eval.overlap import OverlapVerifier
 
 EVIDENCE = [
     {"text": "Leave lasts 18 weeks. It is paid <b>in full</b> & early.", "title": "Leave <i>"},

@@ -11,8 +11,7 @@ from pathlib import Path
 
 import httpx2
 
-from suffice.cli.demo import demo_settings, handbook
-from suffice.cli.demo_decisions import WEEK
+from suffice.cli.demo import WEEK, demo_settings, handbook
 from suffice.server.auth import is_local
 from suffice.settings import Settings
 from tests.waiting import PATIENCE

@@ -12,12 +12,12 @@ import pytest
 from click.testing import CliRunner, Result
 
 from suffice.cli import cli
-from suffice.learn.runs import golden_runs
+from suffice.lab.golden import golden_runs
 from suffice.log.entry import Choice
-from suffice.record.log import Log
+from suffice.log.log import Log
 from suffice.sql.database import Database
 from tests.conftest import HANDBOOK
-from tests.learn.monitor.stream import answer, certificate, refusal, write
+from tests.lab.monitor.stream import answer, certificate, refusal, write
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from suffice.cli import cli
 from suffice.errors import ReviewError, StoreError
-from suffice.learn.calibrate.labels import read_labels
+from suffice.lab.calibrate.labels import read_labels
 from suffice.types import Action
 
 HANDBOOK = str(Path(__file__).parents[2] / "examples" / "handbook")

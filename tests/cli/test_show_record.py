@@ -10,10 +10,10 @@ import pytest
 from click.testing import CliRunner
 
 from suffice.cli import cli
-from suffice.cli.ticket import block, span
+from suffice.cli.show_record import block, span
 from suffice.errors import StoreError
-from tests.eval.overlap import OverlapVerifier
 from tests.fakes import HashEmbedder
+from tests.lab.eval.overlap import OverlapVerifier
 
 HOSTILE = "Leave lasts 20 weeks [1]. Ping @everyone ![x](http://evil/x.png) <img src=x> ``` # Pwned"
 

@@ -10,7 +10,7 @@ from rich.console import Console
 
 from suffice.cli.show_verdict import show_verdict
 from suffice.types import Action, Verdict
-from tests.record.examples import VERDICT
+from tests.log.examples import VERDICT
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from suffice.cli.serve import _settings
 from suffice.models.catalog import open_verifier
 from suffice.models.llm.verifier import LlmVerifier, for_gate
 from suffice.settings import DraftSettings, LlmSettings
-from suffice.testing.upstream import Request, Scripted, ScriptedUpstream, says
+from suffice.testing import Request, Scripted, ScriptedUpstream, says
 from tests.models.llm_replies import SUPPORTED, llm, ruling, rulings
 
 TEXT = "Employees may work remotely on three days per week. Thursday is the anchor day."

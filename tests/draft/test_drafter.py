@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from suffice.draft.brief import Brief
 from suffice.draft.drafter import Drafter, open_drafter
 from suffice.draft.extractive import Extractive
+from suffice.draft.reading import Brief
 from suffice.draft.upstream import Upstream
 from suffice.errors import SettingsError
 from suffice.settings import DraftSettings
-from suffice.testing.upstream import ScriptedUpstream, says
+from suffice.testing import ScriptedUpstream, says
 from tests.draft.asked import evidence
 from tests.fakes import HashEmbedder
 

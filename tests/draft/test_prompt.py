@@ -8,16 +8,12 @@ from datetime import date
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suffice.draft.brief import PLAIN, Brief
-from suffice.draft.prompt import DECLINED, GAP, SYSTEM, messages
-from suffice.draft.reading import read_draft
-from suffice.draft.shown import Shown
-from suffice.evidence.flags import flagged
-from suffice.evidence.sanitize import sanitized
+from suffice.draft.prompt import DECLINED, GAP, SYSTEM, Shown, messages
+from suffice.draft.reading import PLAIN, Brief, read_draft
+from suffice.evidence.sanitize import flagged, sanitized
+from suffice.models.chat import described, fence
 from suffice.switch import rules_off
-from suffice.text.claims import claims
-from suffice.text.fenced import described, fence
-from suffice.text.nonclaims import StatementKind
+from suffice.text.claims import StatementKind, claims
 from suffice.types import Evidence, Finding, Support
 from tests.draft.asked import QUESTION, conflict, evidence, passage
 

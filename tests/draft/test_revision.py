@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suffice.draft.brief import Brief
-from suffice.draft.reading import read_draft
+from suffice.draft.reading import Brief, read_draft
 from suffice.draft.revision import Round, Stopped, confirmed, revise, wanting
 from suffice.errors import ModelUnreachable
 from suffice.settings import DraftSettings

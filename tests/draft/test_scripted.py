@@ -5,7 +5,7 @@ from __future__ import annotations
 import httpx2
 import pytest
 
-from suffice.testing.upstream import Request, Scripted, ScriptedUpstream, says
+from suffice.testing import Request, Scripted, ScriptedUpstream, says
 
 
 def echo(request: Request) -> Scripted:

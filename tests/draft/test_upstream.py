@@ -9,14 +9,14 @@ from dataclasses import replace
 
 import pytest
 
-from suffice.draft.brief import Brief
 from suffice.draft.drafter import open_drafter
 from suffice.draft.prompt import SYSTEM
+from suffice.draft.reading import Brief
 from suffice.draft.upstream import Upstream
 from suffice.errors import ModelUnreachable
 from suffice.models.wire import blocking
 from suffice.settings import DraftSettings
-from suffice.testing.upstream import (
+from suffice.testing import (
     Reply,
     Scripted,
     ScriptedUpstream,

@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 from suffice.errors import EvidenceError, SourceMissing, Unreadable
-from suffice.evidence.bundle import read_bundle, read_piece
 from suffice.evidence.inputs import given
-from suffice.evidence.sources import Cutting
+from suffice.evidence.sources import Cutting, read_bundle, read_piece
 from suffice.types import Passage
 from tests.fakes import HashEmbedder
 

@@ -17,7 +17,7 @@ from suffice.draft.extractive import Extractive
 from suffice.errors import ModelUnreachable
 from suffice.evidence.filter import Helpful, joined, linked, units
 from suffice.evidence.rows import Vectors
-from suffice.models.caching import CachedEmbedder
+from suffice.models.verifier import CachedEmbedder
 from suffice.settings import CollectionSettings, DraftSettings, FilterSettings
 from suffice.text.sentences import sentences
 from suffice.types import Evidence, Passage, Retrieved

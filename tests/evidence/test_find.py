@@ -9,11 +9,9 @@ from datetime import date, timedelta
 import pytest
 
 from suffice import Filter, Library
-from suffice.evidence.index import today
+from suffice.evidence.index import LooksBack, SearchesAgain, gather, today
 from suffice.evidence.retrieve import find_each, retriever_at, time_of
-from suffice.evidence.retriever import LooksBack, SearchesAgain, gather
-from suffice.text.times import NOW, TimeAsked, When
-from suffice.text.when import asked_about
+from suffice.text.when import NOW, TimeAsked, When, asked_about
 from suffice.types import Evidence, Passage, Retrieved
 
 TODAY = today()

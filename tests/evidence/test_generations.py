@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from suffice.evidence import generations
+from suffice.evidence import edge
 
-BLOCK = generations._BLOCK
+BLOCK = edge._BLOCK
 
 
 def sparse(file: Path, *parts: tuple[int, bytes], size: int) -> bytes:
@@ -43,7 +43,7 @@ def test_a_copy_has_the_same_bytes(
     with monkeypatch.context() as patched:
         if not holes:
             patched.setattr(os, "lseek", unknown)
-        generations._copy(source, target)
+        edge._copy(source, target)
     assert {file.name: file.read_bytes() for file in target.iterdir()} == written
     assert (target / "middle").stat().st_blocks * 512 < 16 * BLOCK
     assert (target / "hole").stat().st_blocks == 0

@@ -13,9 +13,8 @@ from pathlib import Path
 import pytest
 
 from suffice.errors import ModelMismatch, StoreFull, StoreMissing
-from suffice.evidence import generations, qdrant_server
-from suffice.evidence.edge import EdgeIndex
-from suffice.evidence.generations import publish
+from suffice.evidence import edge, qdrant
+from suffice.evidence.edge import EdgeIndex, publish
 from suffice.evidence.index import Filter, Index
 from suffice.evidence.ingest import Ingest
 from suffice.evidence.read.process import Reader
@@ -70,7 +69,7 @@ def _clean() -> Iterator[None]:
     """A server that is used by others keeps no collection of these tests."""
     yield
     if "qdrant" in SETTINGS:
-        client = qdrant_server._client(QDRANT.url, os.environ.get(QDRANT.key_env, ""), 30.0)
+        client = qdrant._client(QDRANT.url, os.environ.get(QDRANT.key_env, ""), 30.0)
         for one in client.get_collections().collections:
             if one.name.startswith(QDRANT.prefix):
                 client.delete_collection(one.name)
@@ -263,7 +262,7 @@ def test_room_is_asked_for_before_building(
 ) -> None:
     store = filled(tmp_path / "s.db", handbook)
     published = (store.index / "CURRENT").read_text()
-    monkeypatch.setattr(generations, "_SPARE_BYTES", 1 << 60)
+    monkeypatch.setattr(edge, "_SPARE_BYTES", 1 << 60)
     with pytest.raises(StoreFull, match="No document is lost"):
         publish(store, EMBEDDER.id, EMBEDDER.dimension, rebuild=True)
     assert (store.index / "CURRENT").read_text() == published

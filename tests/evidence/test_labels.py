@@ -10,11 +10,11 @@ import pytest
 from sqlalchemy import text
 
 from suffice.errors import LabelNotHeld
-from suffice.evidence.documents import StoredDocuments
 from suffice.evidence.index import Filter, today
 from suffice.evidence.library import Library
 from suffice.evidence.read import FrontMatter
 from suffice.evidence.rows import VersionInfo
+from suffice.evidence.search import StoredDocuments
 from suffice.evidence.store import Store
 from suffice.settings import Settings
 from tests.earlier import backend, of_schema

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from suffice.errors import StoreFull
-from suffice.evidence import generations
-from suffice.evidence.generations import reserve
+from suffice.evidence import edge
+from suffice.evidence.edge import reserve
 from suffice.evidence.library import Library
 from suffice.evidence.store import Store
 from suffice.settings import Settings
@@ -100,11 +100,11 @@ def test_a_new_index_asks_for_the_space_that_it_will_be_given(
 ) -> None:
     usage = shutil.disk_usage(tmp_path)._replace(free=200_000_000)
     monkeypatch.setattr(shutil, "disk_usage", lambda folder: usage)
-    monkeypatch.setattr(generations, "_in_memory", lambda folder: True)
+    monkeypatch.setattr(edge, "_in_memory", lambda folder: True)
     library = opened(tmp_path, str(tmp_path / "index"))
     with pytest.raises(StoreFull, match="only 200 MB are free"):
         library.add(documents)
-    monkeypatch.setattr(generations, "_in_memory", lambda folder: False)
+    monkeypatch.setattr(edge, "_in_memory", lambda folder: False)
     assert library.add(documents).failures == ()
     library.store.close()
 
@@ -115,9 +115,9 @@ def test_only_memory_disks_are_given_their_space_in_advance(
     file = tmp_path / "page.dat"
     with file.open("wb") as empty:
         empty.truncate(1_000_000)
-    monkeypatch.setattr(generations, "_in_memory", lambda folder: False)
+    monkeypatch.setattr(edge, "_in_memory", lambda folder: False)
     reserve(tmp_path)
     assert file.stat().st_blocks == 0
-    monkeypatch.setattr(generations, "_in_memory", lambda folder: True)
+    monkeypatch.setattr(edge, "_in_memory", lambda folder: True)
     reserve(tmp_path)
     assert file.stat().st_blocks * 512 >= 1_000_000

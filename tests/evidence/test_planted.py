@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from suffice.evidence import planted as module
-from suffice.evidence.planted import suspected
+from suffice.evidence import sanitize as module
+from suffice.evidence.sanitize import suspected
 from suffice.switch import rules_off
 from suffice.text.instructions import instructs, matched
 

@@ -23,11 +23,9 @@ from suffice.errors import (
     StoreRights,
     StoreUnreachable,
 )
-from suffice.evidence import qdrant_upload, tables
+from suffice.evidence import qdrant, rows
 from suffice.evidence.library import Library
-from suffice.evidence.qdrant import QdrantIndex
-from suffice.evidence.qdrant_server import Server
-from suffice.evidence.qdrant_upload import upload
+from suffice.evidence.qdrant import QdrantIndex, Server, upload
 from suffice.evidence.store import Store
 from suffice.settings import QdrantSettings, Settings
 from tests.fakes import HashEmbedder
@@ -95,13 +93,13 @@ def test_only_changes_are_uploaded(
     library: Library, docs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sent: list[int] = []
-    upsert = qdrant_upload._upsert
+    upsert = qdrant._upsert
 
     def noting(server: Server, name: str, points: list[Any]) -> int:
         sent.extend(point.id for point in points)
         return upsert(server, name, points)
 
-    monkeypatch.setattr(qdrant_upload, "_upsert", noting)
+    monkeypatch.setattr(qdrant, "_upsert", noting)
     (docs / "new.md").write_text("Zebras pay nothing.\n")
     (docs / "rule-03.md").unlink()
     version = library.index_version()
@@ -123,7 +121,7 @@ def test_an_upload_that_was_killed_is_finished_by_the_next(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(qdrant_upload, "_note", killed)
+        patched.setattr(qdrant, "_note", killed)
         with pytest.raises(KeyboardInterrupt):
             library.add(docs)
     with pytest.raises(StoreMissing, match="not been built"):
@@ -137,7 +135,7 @@ def test_a_reader_follows_when_the_store_is_split_again(library: Library) -> Non
     search, store = library.search(), library.store
     before = list(collections(store))
     with store.database.writing() as connection:
-        connection.execute(update(tables.store).values(epoch=tables.store.c.epoch + 1))
+        connection.execute(update(rows.store).values(epoch=rows.store.c.epoch + 1))
     assert search("rule 7").items  # the old collection, until the new one is complete
     assert again(store)
     assert search("rule 7").items
@@ -154,7 +152,7 @@ def test_batches_are_uploaded_at_the_same_time(library: Library) -> None:
 
     server = replace(Server.of(library.store, LOCAL), client=Client())
     batches = library.store.changes(0, EMBEDDER.id, 5)
-    assert sum(qdrant_upload._uploaded(server, "any", batches, 2)) == 30
+    assert sum(qdrant._uploaded(server, "any", batches, 2)) == 30
 
 
 class Fake(BaseHTTPRequestHandler):
@@ -215,13 +213,13 @@ def test_a_brief_failure_is_tried_again(library: Library, monkeypatch: pytest.Mo
             if len(calls) < 3:
                 raise ConnectionResetError("reset")
 
-    monkeypatch.setattr("suffice.evidence.qdrant_upload.time.sleep", lambda seconds: None)
+    monkeypatch.setattr("suffice.evidence.qdrant.time.sleep", lambda seconds: None)
     server = replace(Server.of(library.store, LOCAL), client=Client())
-    assert qdrant_upload._upsert(server, "any", [1, 2]) == 2
+    assert qdrant._upsert(server, "any", [1, 2]) == 2
     assert calls == [2, 2, 2]
     monkeypatch.setattr(Client, "upsert", lambda *_, **__: (_ for _ in ()).throw(OSError("gone")))
     with pytest.raises(StoreUnreachable):
-        qdrant_upload._upsert(server, "any", [1])
+        qdrant._upsert(server, "any", [1])
 
 
 def test_the_missing_extra_is_named(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:

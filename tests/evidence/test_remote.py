@@ -16,7 +16,7 @@ from suffice.cli import cli
 from suffice.cli.options import cached_store
 from suffice.errors import ExtraMissing, SourceMissing, Unreadable
 from suffice.evidence.library import Library
-from suffice.evidence.remote import RemoteObject, remote_files
+from suffice.evidence.sources import RemoteObject, remote_files
 from suffice.settings import ReadSettings
 from tests.evidence.indexing import opened
 

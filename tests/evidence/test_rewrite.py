@@ -14,13 +14,12 @@ from hypothesis import strategies as st
 from suffice import Library
 from suffice.deadline import Deadline, within
 from suffice.errors import ModelError
-from suffice.evidence.retrieve import find_more
-from suffice.evidence.rewrite import Rewriter, messages, read_queries, sure
+from suffice.evidence.retrieve import Rewriter, find_more, messages, read_queries, sure
 from suffice.evidence.search import Search
 from suffice.models.wire import blocking
 from suffice.pipeline import Pipeline
 from suffice.settings import CollectionSettings, DraftSettings, SearchSettings
-from suffice.testing.upstream import Reply, ScriptedUpstream, broken, empty, fails, page, says, slow
+from suffice.testing import Reply, ScriptedUpstream, broken, empty, fails, page, says, slow
 from suffice.types import Evidence, Passage, Retrieved
 
 QUESTION = "My kid is running a fever, may I stay with her and still get my wages?"

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from suffice.errors import ModelMismatch, StoreBusy, StoreMissing
-from suffice.evidence.generations import current
+from suffice.evidence.edge import current
 from suffice.evidence.library import Library
 from suffice.evidence.store import Store
 from suffice.settings import Settings

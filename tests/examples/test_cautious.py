@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from tests.conftest import ROOT
-from tests.eval.overlap import OverlapVerifier
+from tests.lab.eval.overlap import OverlapVerifier
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from suffice.server.openai.prompt_shapes import parts_of
+from suffice.server.openai.carried_evidence import parts_of
 
 QUESTION = "How long is parental leave?"
 TEXTS = ["Parental leave is 18 weeks.", "Lunch is at noon."]

@@ -9,8 +9,7 @@ import pytest
 
 from suffice import Library
 from suffice.evidence.deduplicate import distinct
-from suffice.gate.diversity import diverse
-from suffice.gate.kinds import adjusted
+from suffice.gate.gate import adjusted, diverse
 from suffice.gate.policies.tiers import Tiers
 from suffice.settings import DiversitySettings
 from suffice.types import Evidence, Kind, Passage, Retrieved

@@ -11,7 +11,7 @@ import pytest
 
 import suffice
 from suffice.errors import EvidenceError, QuestionError, SettingsError, SufficeError
-from suffice.evidence.retriever import gather
+from suffice.evidence.index import gather
 from suffice.gate.gate import Gate
 from suffice.gate.policies.learned import Learned
 from suffice.gate.policies.tiers import Tiers

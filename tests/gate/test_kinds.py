@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from suffice import Library
-from suffice.gate.kinds import adjusted
+from suffice.gate.gate import adjusted
 from suffice.gate.policies.tiers import Tiers
 from suffice.settings import KindSettings, KindWeights
 from suffice.types import Evidence, Kind, Level, Passage, Retrieved

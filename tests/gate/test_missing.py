@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from suffice.gate.missing import missing_aspects
-from suffice.text.synonyms import Synonyms
+from suffice.text.words import Synonyms
 from suffice.types import Evidence, Passage, Retrieved
 
 

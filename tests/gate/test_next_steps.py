@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from datetime import date
 
-from suffice.gate.explain import Explain
-from suffice.gate.next_steps import next_steps
+from suffice.gate.gate import Explain
+from suffice.gate.missing import next_steps
 from suffice.types import Evidence, Exclusion, GateDecision, Level, Passage, Retrieved
 
 NEAR = Passage(id="1", text="Leave is 20 weeks.", document="leave.md", title="Parental leave")

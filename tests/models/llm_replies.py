@@ -8,11 +8,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from suffice.models.llm.open import open_llm_verifier
-from suffice.models.llm.verifier import LlmVerifier
+from suffice.models.llm.verifier import LlmVerifier, open_llm_verifier
 from suffice.models.verifier import Pair, SufficiencyScore, SupportScore, Thresholds, Verifier
 from suffice.settings import LlmSettings
-from suffice.testing.upstream import Reply, Scripted, ScriptedUpstream, says
+from suffice.testing import Reply, Scripted, ScriptedUpstream, says
 
 LEAVE = "Parental leave lasts 18 weeks and is paid in full."
 OFFICE = "The office in Berlin closes at six in the evening."

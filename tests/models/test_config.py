@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from suffice.errors import ModelDamaged
-from suffice.models.config import read_config
-from suffice.models.threads import bounded
+from suffice.models.catalog import read_config
+from suffice.models.session import bounded
 
 
 def test_a_file_that_is_not_there_is_nothing_where_none_is_needed(tmp_path: Path) -> None:

@@ -20,14 +20,12 @@ from hypothesis import strategies as st
 
 from suffice.errors import ModelDamaged, ModelMissing
 from suffice.models import session as onnx
-from suffice.models.calibration import Floats
-from suffice.models.card import Card, read_card
+from suffice.models.card import Card, Floats, read_card
 from suffice.models.catalog import FAST, OTHER_BASE, STRONG, weights
-from suffice.models.cross_encoder import CrossEncoder
-from suffice.models.encoder import Encoder, Read
+from suffice.models.cross_encoder import CrossEncoder, Encoder, Read
 from suffice.models.tokens import load_fast_tokenizer
 from suffice.models.verifier import Pair, SupportScore, Thresholds
-from suffice.text.flatten import flatten
+from suffice.text.tables import flatten
 
 ROOT = Path(__file__).parents[2]
 VERIFIERS = (

@@ -24,8 +24,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from export import Graph
 from suffice.errors import ExtraMissing, ModelDamaged, ModelMissing, ModelUnreachable
 from suffice.models import hub
-from suffice.models.hub import HubVerifier, open_hub, read_window
-from suffice.models.hub_reader import Reader
+from suffice.models.hub import HubVerifier, Reader, open_hub, read_window
 from suffice.models.verifier import Pair, SufficiencyScore, SupportScore, Thresholds
 
 MARKS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]"]

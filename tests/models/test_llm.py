@@ -11,15 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from suffice.errors import SettingsError
-from suffice.models.llm.open import open_llm_verifier
-from suffice.models.llm.quotes import occurs_in
-from suffice.models.llm.replies import read_assessment, read_rulings
-from suffice.models.llm.verifier import SURE, LlmVerifier
-from suffice.models.llm.words import Word, support_word
+from suffice.models.llm.replies import Word, occurs_in, read_assessment, read_rulings, support_word
+from suffice.models.llm.verifier import SURE, LlmVerifier, open_llm_verifier
 from suffice.models.verifier import Pair, SupportScore, Thresholds
 from suffice.models.wire import blocking
 from suffice.settings import DraftSettings, LlmSettings
-from suffice.testing.upstream import (
+from suffice.testing import (
     Reply,
     Request,
     Scripted,

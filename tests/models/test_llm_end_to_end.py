@@ -12,13 +12,13 @@ import pytest
 import suffice
 from suffice.gate.conflict.detect import Conflicts
 from suffice.gate.policies.learned import Learned
+from suffice.log.setup import Setup
 from suffice.models.batching import Lanes, shared_verifier
 from suffice.models.catalog import open_verifier
 from suffice.models.llm.verifier import LlmVerifier
 from suffice.models.verifier import Pair
-from suffice.record.setup import Setup
 from suffice.settings import DraftSettings, LlmSettings, Settings, VerifierSettings
-from suffice.testing.upstream import Request, Scripted, ScriptedUpstream, fails
+from suffice.testing import Request, Scripted, ScriptedUpstream, fails
 from suffice.types import Evidence, Finding, Level, Retrieved, Support, Verdict
 from tests.checks.drafts import evidence, passage
 from tests.fakes import HashEmbedder

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suffice.models.odds import MOST, chance_of, log_odds, mean_odds
+from suffice.models.verifier import MOST, chance_of, log_odds, mean_odds
 
 CHANCES = st.floats(0, 1)
 

@@ -10,8 +10,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suffice.models.caching import CachedEmbedder
 from suffice.models.embedder import Embedder, Vectors
+from suffice.models.verifier import CachedEmbedder
 from tests.fakes import HashEmbedder
 
 

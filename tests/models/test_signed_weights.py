@@ -11,8 +11,7 @@ from onnx import numpy_helper
 
 from suffice.models import session
 from suffice.models.catalog import DEFAULT, FAST, OTHER_BASE, STRONG, weights
-from suffice.models.session import open_session
-from suffice.models.signed_weights import prefers_signed, with_signed_weights
+from suffice.models.session import open_session, prefers_signed, with_signed_weights
 
 ROOT = Path(__file__).parents[2]
 MODELS = (

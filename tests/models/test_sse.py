@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suffice.models.wire.sse import EventReader, Sent
+from suffice.models.wire.blocking import EventReader, Sent
 
 DATA = st.sampled_from(['{"a": 1}', '{"b": "x\u2028y"}', "[DONE]", '{\n"c":\n[1]\n}'])
 

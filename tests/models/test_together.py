@@ -17,8 +17,8 @@ from suffice.models.catalog import open_verifier
 from suffice.models.tokens import batches
 from suffice.models.verifier import Pair
 from suffice.settings import VerifierSettings
-from tests.eval.overlap import OverlapVerifier
 from tests.fakes import HashEmbedder
+from tests.lab.eval.overlap import OverlapVerifier
 
 
 class Slow:

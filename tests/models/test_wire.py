@@ -5,9 +5,8 @@ from __future__ import annotations
 import httpx2
 import pytest
 
-from suffice.models.wire.attempts import Attempts, Head, Read, Wait, attempts
-from suffice.models.wire.endpoint import Endpoint, Send
-from suffice.models.wire.failures import CallFailed, Kind
+from suffice.models.wire.blocking import Attempts, Head, Read, Wait, attempts
+from suffice.models.wire.endpoint import CallFailed, Endpoint, Kind, Send
 
 PLACE = Endpoint("http://127.0.0.1/v1/chat/completions", "sk-secret", retries=2, patience=10)
 

@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
-from suffice.models.tokens import load_fast_tokenizer, load_tokenizer
-from suffice.models.wordpiece import WordPiece
+from suffice.models.tokens import WordPiece, load_fast_tokenizer, load_tokenizer
 
 ROOT = Path(__file__).parent.parent.parent
 FILES = sorted(
@@ -67,7 +66,7 @@ def test_any_text_has_the_same_tokens_at_the_same_places(text: str) -> None:
 
 
 def test_many_words_do_not_fill_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("suffice.models.wordpiece._MOST_WORDS", 2)
+    monkeypatch.setattr("suffice.models.tokens._MOST_WORDS", 2)
     made = WordPiece({"[UNK]": 0, "a": 1, "##b": 2, "b": 3}, "[UNK]", "##", 100)
     texts = ("a", "ab", "b", "abc", "b")
     ids = [encoding.ids for encoding in made.encode_batch(texts, add_special_tokens=False)]

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from suffice.record.log import Log
+from suffice.log.log import Log
 from suffice.review.review import Review
 from suffice.settings import RecordSettings
 

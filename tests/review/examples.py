@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from suffice.record.log import Log
+from suffice.log.log import Log
 from suffice.review.review import Review
 from suffice.settings import RecordSettings
 from suffice.types import (

@@ -10,9 +10,17 @@ import pytest
 from suffice.access.visibility import Reader
 from suffice.errors import ReviewError, ReviewTaken
 from suffice.log.entry import Choice
-from suffice.review.actions import Assign, Judge, Judgement, Mark, MarkPassage, Remark
+from suffice.review.actions import (
+    Assign,
+    Judge,
+    Judged,
+    Judgement,
+    Mark,
+    MarkPassage,
+    Remark,
+    edited,
+)
 from suffice.review.case import Act
-from suffice.review.judged import Judged, edited
 from suffice.review.review import Review
 from suffice.types import Action, Claim, Draft, Level, Verdict
 from tests.review import examples as some

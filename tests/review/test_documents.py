@@ -13,13 +13,12 @@ from suffice.access.visibility import Reader
 from suffice.errors import DocumentMissing
 from suffice.evidence.index import today
 from suffice.evidence.library import Library
-from suffice.learn.monitor.tallies import decision_index
-from suffice.record.log import Log
-from suffice.review.documents import Documents, View
+from suffice.lab.monitor.series import decision_index
+from suffice.log.log import Log
+from suffice.review.documents import Change, Documents, View, counts
 from suffice.settings import Settings
-from suffice.text.compare import Change, counts
 from suffice.types import Citation, Evidence, Retrieved
-from tests.learn.monitor.stream import answer
+from tests.lab.monitor.stream import answer
 
 STAFF, NOBODY = Reader(frozenset({"staff"})), Reader()
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from suffice.access.visibility import Reader
-from suffice.learn.calibrate.labels import read_labels
-from suffice.record.setup import Setup
+from suffice.lab.calibrate.labels import read_labels
+from suffice.log.setup import Setup
 from suffice.review.actions import Judge, Judgement
 from suffice.review.case import Act
 from suffice.review.review import Review

@@ -17,19 +17,17 @@ from sqlalchemy import delete, select, update
 
 from suffice.access.visibility import Reader
 from suffice.errors import ReviewError, StoreError
-from suffice.learn.monitor.tallies import decision_index
+from suffice.lab.monitor.series import decision_index
+from suffice.log.decision import Filing
+from suffice.log.index import add_scopes
+from suffice.log.log import Log, Why
 from suffice.log.tables import RECORDS
-from suffice.record.decision import Filing
-from suffice.record.index import add_scopes
-from suffice.record.log import Log
-from suffice.record.sampling import Why
 from suffice.review import decisions
 from suffice.review.actions import Assign, Prioritize, Priority
 from suffice.review.case import Act, Rating, State
 from suffice.review.decisions import Decisions
-from suffice.review.queue import Order, Wanted, _narrowed, _order
+from suffice.review.queue import CASES, PLACE, Order, Wanted, _narrowed, _order
 from suffice.review.review import Review
-from suffice.review.tables import CASES, PLACE
 from suffice.settings import RecordSettings
 from suffice.types import Action, Level, Retrieved
 from tests.review import examples as some

@@ -10,10 +10,10 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from suffice.errors import ReviewError
-from suffice.record.setup import Setup
+from suffice.log.setup import Setup
 from suffice.review.case import Act
+from suffice.review.labels import judgement
 from suffice.review.review import Review
-from suffice.review.sample import judgement
 from tests.review import examples as some
 
 RELEASE, CORRECT, WITHDRAW, OPEN, CONFIRM, DISMISS = Act

@@ -9,12 +9,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from suffice.batch import engines
-from suffice.batch.engines import OnRay
-from suffice.batch.rows import Chunk
-from suffice.batch.sources import Source
-from suffice.batch.task import RowProgress, Task
-from tests.batch.batches import work
+from suffice.lab.batch import run
+from suffice.lab.batch.rows import Chunk, RowProgress, Source, Task
+from suffice.lab.batch.run import OnRay
+from tests.lab.batch.batches import work
 
 
 class Deadly(OnRay):
@@ -27,7 +25,7 @@ class Deadly(OnRay):
     def parts(
         self, task: Task, sources: Sequence[Source], chunks: Sequence[Chunk], progress: RowProgress
     ) -> Iterator[tuple[int, bytes]]:
-        marks, plain = self._marks, engines._Actor
+        marks, plain = self._marks, run._Actor
 
         class Killed(plain):  # type: ignore[misc, valid-type]
             def __call__(self, row: dict[str, Any]) -> dict[str, Any]:
@@ -37,11 +35,11 @@ class Deadly(OnRay):
                 result: dict[str, Any] = super().__call__(row)
                 return result
 
-        engines._Actor = Killed  # type: ignore[misc]
+        run._Actor = Killed  # type: ignore[misc]
         try:
             yield from super().parts(task, sources, chunks, progress)
         finally:
-            engines._Actor = plain  # type: ignore[misc]
+            run._Actor = plain  # type: ignore[misc]
 
 
 if __name__ == "__main__":

@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from suffice.batch.engines import OneProcess, OnRay
-from suffice.batch.workspace import Workspace
 from suffice.errors import SufficeError
-from tests.batch.batches import rows, work, write_lines
+from suffice.lab.batch.output import Workspace
+from suffice.lab.batch.run import OneProcess, OnRay
+from tests.lab.batch.batches import rows, work, write_lines
 from tests.scale import ray_worker
 from tests.waiting import until
 

@@ -8,7 +8,7 @@ import pytest
 
 from suffice.evidence.library import Library
 from suffice.settings import RouteSettings, Settings
-from suffice.testing.upstream import ScriptedUpstream, says
+from suffice.testing import ScriptedUpstream, says
 from tests.conftest import HANDBOOK
 from tests.server.gateway import RIGHT, RunningGateway, routes, running
 

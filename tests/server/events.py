@@ -7,7 +7,7 @@ from typing import Any
 
 import httpx2
 
-from suffice.testing.upstream import Scripted
+from suffice.testing import Scripted
 from tests.server.gateway import QUESTION, RunningGateway
 
 FRAME = {"id": "c1", "object": "chat.completion.chunk", "created": 1, "model": "m"}

@@ -17,8 +17,8 @@ from starlette.types import ASGIApp
 
 from suffice.evidence.library import Library
 from suffice.server.app import create_app
-from suffice.server.connection import config_of
 from suffice.server.gateway import Gateway
+from suffice.server.run import config_of
 from suffice.settings import (
     MonitorSettings,
     RouteSettings,
@@ -26,7 +26,7 @@ from suffice.settings import (
     ServerSettings,
     Settings,
 )
-from suffice.testing.upstream import Reply, ScriptedUpstream
+from suffice.testing import Reply, ScriptedUpstream
 from tests.waiting import PATIENCE, until
 
 QUESTION = "How many days per week may I work remotely?"

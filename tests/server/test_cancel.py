@@ -20,7 +20,7 @@ import pytest
 from suffice.deadline import watched
 from suffice.evidence.library import Library
 from suffice.settings import RouteSettings, WorkSettings
-from suffice.testing.upstream import ScriptedUpstream, says
+from suffice.testing import ScriptedUpstream, says
 from tests.server.gateway import QUESTION, RIGHT, WRONG, RunningGateway, plays, routes, running
 from tests.waiting import PATIENCE, until
 
@@ -96,9 +96,9 @@ import sys, threading
 from pathlib import Path
 from suffice.evidence.library import Library
 from suffice.server import run
-from suffice.server.connection import bound
+from suffice.server.run import bound
 from suffice.settings import RouteSettings, ServerSettings, Settings
-from suffice.testing.upstream import ScriptedUpstream, says
+from suffice.testing import ScriptedUpstream, says
 
 class Stuck:
     name = "structure"

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from suffice.evidence.inputs import given
-from suffice.testing.upstream import ScriptedUpstream, says
+from suffice.testing import ScriptedUpstream, says
 from tests.server.gateway import QUESTION, RIGHT, RunningGateway, plays
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from suffice.evidence.library import Library
-from suffice.record.decision import decision_of
+from suffice.log.decision import decision_of
 from suffice.settings import (
     CollectionSettings,
     CoverageSettings,
@@ -18,7 +18,7 @@ from suffice.settings import (
     RouteSettings,
     VerdictSettings,
 )
-from suffice.testing.upstream import Scripted, ScriptedUpstream, calls, says
+from suffice.testing import Scripted, ScriptedUpstream, calls, says
 from suffice.types import Action
 from tests.server.gateway import (
     OFF_TOPIC,

@@ -20,8 +20,8 @@ from suffice.server.errors import ApiError
 from suffice.server.ui.app import NAV, ui_routes
 from suffice.server.ui.site import Site
 from suffice.settings import LimitSettings, RouteSettings, WorkSettings
-from suffice.settings.site import SiteSettings
-from suffice.testing.upstream import ScriptedUpstream, says, slow
+from suffice.settings.identity import SiteSettings
+from suffice.testing import ScriptedUpstream, says, slow
 from tests.server.gateway import QUESTION, RIGHT, RunningGateway, plays, routes, running
 from tests.waiting import PATIENCE, until
 

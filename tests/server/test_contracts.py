@@ -9,7 +9,7 @@ from openai import NotFoundError
 
 from suffice.evidence.library import Library
 from suffice.settings import RouteSettings
-from suffice.testing.upstream import ScriptedUpstream, calls, says
+from suffice.testing import ScriptedUpstream, calls, says
 from tests.server.gateway import (
     OFF_TOPIC,
     PASSAGE,

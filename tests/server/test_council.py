@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from suffice.evidence.library import Library
 from suffice.models.catalog import open_verifier
 from suffice.models.verifier import Pair, SufficiencyScore, SupportScore, Thresholds
-from suffice.server.council.advice import (
+from suffice.server.council import (
     DISAGREE,
     INSUFFICIENT,
     NO_ANSWER,
@@ -26,8 +26,10 @@ from suffice.server.council.advice import (
     Motion,
     Vote,
     advise,
+    asked,
+    mark_of,
+    read_ballot,
 )
-from suffice.server.council.model_judge import asked, mark_of, read_ballot
 from suffice.settings import (
     CouncilSettings,
     RouteSettings,
@@ -35,7 +37,7 @@ from suffice.settings import (
     Settings,
     VerifierSettings,
 )
-from suffice.testing.upstream import Scripted, ScriptedUpstream, says
+from suffice.testing import Scripted, ScriptedUpstream, says
 from suffice.types import Conflict, GateDecision, Level, Passage
 from tests.server.gateway import RunningGateway, running
 

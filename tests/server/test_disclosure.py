@@ -12,7 +12,7 @@ import pytest
 from suffice.access.keys import Principals
 from suffice.evidence.library import Library
 from suffice.settings import CollectionSettings, DraftSettings, RouteSettings, VerdictSettings
-from suffice.testing.upstream import Scripted, ScriptedUpstream, fails, says
+from suffice.testing import Scripted, ScriptedUpstream, fails, says
 from tests.server.events import piece, raw, said, sends
 from tests.server.gateway import QUESTION, RIGHT, RunningGateway, plays, routes, running
 from tests.waiting import PATIENCE

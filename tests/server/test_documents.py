@@ -13,8 +13,8 @@ import pytest
 
 from suffice.access.keys import Principals
 from suffice.evidence.library import Library
-from suffice.models.wire.sse import EventReader
-from suffice.record.log import Log
+from suffice.log.log import Log
+from suffice.models.wire.blocking import EventReader
 from suffice.settings import RouteSettings, Settings
 from tests.server.gateway import RunningGateway, routes, running
 from tests.waiting import PATIENCE

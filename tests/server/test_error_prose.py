@@ -16,7 +16,7 @@ from suffice.models.wire.endpoint import Endpoint
 from suffice.server.errors import fault_of
 from suffice.server.telemetry.logs import JsonLines
 from suffice.settings import CollectionSettings, DraftSettings, RouteSettings, VerdictSettings
-from suffice.testing.upstream import Scripted, ScriptedUpstream, fails
+from suffice.testing import Scripted, ScriptedUpstream, fails
 from tests.server.gateway import QUESTION, RunningGateway, plays, routes, running
 from tests.waiting import PATIENCE
 

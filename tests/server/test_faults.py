@@ -17,7 +17,7 @@ from suffice.settings import (
     Settings,
     VerdictSettings,
 )
-from suffice.testing.upstream import (
+from suffice.testing import (
     Scripted,
     ScriptedUpstream,
     broken,

@@ -7,8 +7,8 @@ from collections.abc import AsyncIterator
 from typing import Any, cast
 
 from suffice.server.openai.completion import Choice
-from suffice.server.openai.flow import Flow
 from suffice.server.openai.request import ChatRequest
+from suffice.server.openai.stream import Flow
 from suffice.server.openai.stream_format import ChatFormat
 from suffice.server.openai.streamed_choice import StreamedChoice
 from suffice.server.openai.upstream import Upstream

@@ -13,7 +13,7 @@ from suffice.deadline import watched
 from suffice.evidence.library import Library
 from suffice.pipeline import Pipeline
 from suffice.settings import RouteSettings
-from suffice.testing.upstream import ScriptedUpstream, says
+from suffice.testing import ScriptedUpstream, says
 from tests.server.gateway import QUESTION, RIGHT, RunningGateway, plays, routes, running
 from tests.waiting import until
 

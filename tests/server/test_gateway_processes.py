@@ -18,10 +18,10 @@ import httpx2
 
 from suffice.errors import ReviewTaken
 from suffice.log.entry import Choice
-from suffice.record.log import Log
+from suffice.log.log import Log
 from suffice.review.case import Act
 from suffice.review.review import Review
-from suffice.testing.upstream import ScriptedUpstream, says
+from suffice.testing import ScriptedUpstream, says
 from tests.server.gateway import QUESTION, RIGHT
 from tests.server.test_serve import ENVIRON, RUN
 from tests.waiting import PATIENCE, until

@@ -16,7 +16,7 @@ from benchmarks.released import PASSAGES, WordVerifier, checker, unread_in
 from benchmarks.released import QUESTION as ASKED
 from suffice.evidence.library import Library
 from suffice.settings import RouteSettings
-from suffice.testing.upstream import ScriptedUpstream, calls, dribbles, says
+from suffice.testing import ScriptedUpstream, calls, dribbles, says
 from suffice.types import Action
 from tests.server.gateway import QUESTION, RIGHT, RunningGateway, plays, routes, running
 

@@ -26,14 +26,14 @@ from starlette.routing import BaseRoute, Mount, Route
 
 from suffice.access.keys import Principals, Role
 from suffice.evidence.library import Library
-from suffice.mcp.server import open_server
-from suffice.mcp.tools import Caller, Tools
+from suffice.log import trace
+from suffice.log.log import Log
 from suffice.models.catalog import open_verifier
-from suffice.record import trace
-from suffice.record.log import Log
 from suffice.server.app import create_app
+from suffice.server.mcp.server import open_server
+from suffice.server.mcp.tools import Caller, Tools
 from suffice.settings import RecordSettings, RouteSettings, Settings
-from suffice.webhooks.events import event_of, payload_of
+from suffice.webhooks import event_of, payload_of
 from tests.server.gateway import RunningGateway, routes, running
 from tests.waiting import PATIENCE
 

@@ -13,7 +13,7 @@ from benchmarks.hostile import CLOSED, KINDS, hostile_requests, send_hostile
 from suffice.evidence.library import Library
 from suffice.settings import RouteSettings
 from suffice.settings.server import LimitSettings
-from suffice.testing.upstream import ScriptedUpstream, says
+from suffice.testing import ScriptedUpstream, says
 from tests.server.gateway import RIGHT, RunningGateway, plays, routes, running
 from tests.server.test_metrics import samples
 from tests.waiting import PATIENCE, until

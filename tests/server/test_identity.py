@@ -17,18 +17,18 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from openai import OpenAI
 
+from suffice.access.identity import USER, signed_headers
 from suffice.access.keys import Principals, Role
-from suffice.access.signed_headers import USER, signed_headers
-from suffice.access.usage_report import usage_report
+from suffice.access.quotas import usage_report
 from suffice.cli import cli
 from suffice.errors import SettingsError
 from suffice.evidence.library import Library
-from suffice.mcp.http import http_app
-from suffice.mcp.server import open_server
-from suffice.mcp.tools import Caller, Tools
+from suffice.log.log import Log
 from suffice.models.catalog import open_verifier
-from suffice.record.log import Log
 from suffice.server.app import create_app
+from suffice.server.mcp.http import http_app
+from suffice.server.mcp.server import open_server
+from suffice.server.mcp.tools import Caller, Tools
 from suffice.settings import (
     IdentitySettings,
     RouteSettings,

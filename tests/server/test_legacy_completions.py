@@ -10,7 +10,7 @@ import pytest
 
 from suffice.evidence.library import Library
 from suffice.settings import CollectionSettings, DraftSettings, RouteSettings, VerdictSettings
-from suffice.testing.upstream import ScriptedUpstream, says
+from suffice.testing import ScriptedUpstream, says
 from tests.server.gateway import QUESTION, RIGHT, WRONG, RunningGateway, plays, routes, running
 
 

@@ -10,14 +10,12 @@ from typing import Any
 import httpx2
 import pytest
 
-from suffice.access.keys import Principals
-from suffice.access.quotas import Left
-from suffice.access.teams import Teams
-from suffice.access.usage_report import usage_report
+from suffice.access.keys import Principals, Teams
+from suffice.access.quotas import Left, usage_report
 from suffice.evidence.library import Library
 from suffice.server.rate_limiter import duration, rate_headers
 from suffice.settings import RouteSettings
-from suffice.testing.upstream import ScriptedUpstream, says
+from suffice.testing import ScriptedUpstream, says
 from tests.server.gateway import QUESTION, RIGHT, RunningGateway, plays, routes, running
 
 BODY: dict[str, Any] = {"model": "m", "messages": [{"role": "user", "content": QUESTION}]}

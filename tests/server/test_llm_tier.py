@@ -10,11 +10,11 @@ import pytest
 from mcp import Client
 
 from suffice.evidence.library import Library
-from suffice.mcp.server import open_server
-from suffice.mcp.tools import Caller, Tools
 from suffice.models.catalog import open_verifier
+from suffice.server.mcp.server import open_server
+from suffice.server.mcp.tools import Caller, Tools
 from suffice.settings import LlmSettings, RouteSettings, VerifierSettings
-from suffice.testing.upstream import Request, Scripted, ScriptedUpstream, fails, says
+from suffice.testing import Request, Scripted, ScriptedUpstream, fails, says
 from tests.models.llm_replies import assessment, ruling, rulings
 from tests.server.gateway import QUESTION, routes, running
 

@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 from suffice.evidence.library import Library
-from suffice.server import json_body
-from suffice.server.offload import LARGE
+from suffice.server import errors
+from suffice.server.sending import LARGE
 from suffice.settings import RouteSettings
-from suffice.testing.upstream import ScriptedUpstream, says, streams
+from suffice.testing import ScriptedUpstream, says, streams
 from tests.server.gateway import QUESTION, RIGHT, RunningGateway, plays, routes, running
 
 SENTENCE = "Eligible employees may work remotely up to 3 days per week. [1] "
@@ -47,7 +47,7 @@ class LoopLoad:
 
 @pytest.fixture
 def load(monkeypatch: pytest.MonkeyPatch) -> LoopLoad:
-    seen, encoder, decoder = LoopLoad(), json_body._encoder, json_body._decoder
+    seen, encoder, decoder = LoopLoad(), errors._encoder, errors._decoder
 
     class Encoder:
         def encode(self, value: Any) -> bytes:
@@ -60,8 +60,8 @@ def load(monkeypatch: pytest.MonkeyPatch) -> LoopLoad:
             seen.size(data)
             return decoder.decode(data)
 
-    monkeypatch.setattr(json_body, "_encoder", Encoder())
-    monkeypatch.setattr(json_body, "_decoder", Decoder())
+    monkeypatch.setattr(errors, "_encoder", Encoder())
+    monkeypatch.setattr(errors, "_decoder", Decoder())
     return seen
 
 

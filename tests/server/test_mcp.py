@@ -23,18 +23,18 @@ from mcp import Client, MCPError, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 
 from suffice.access.keys import Principals
-from suffice.access.usage_report import Ledger, usage_report
+from suffice.access.quotas import Ledger, usage_report
 from suffice.evidence.library import Library
-from suffice.mcp.http import http_app
-from suffice.mcp.server import open_server
-from suffice.mcp.tools import Caller, Tools
+from suffice.log.log import Log
 from suffice.models.catalog import open_verifier
-from suffice.record.log import Log
 from suffice.review.case import Rating
 from suffice.review.review import Review
+from suffice.server.mcp.http import http_app
+from suffice.server.mcp.server import open_server
+from suffice.server.mcp.tools import Caller, Tools
 from suffice.server.telemetry.logs import log_fields
+from suffice.server.telemetry.metrics import usage_watch
 from suffice.server.telemetry.stats import RequestStats
-from suffice.server.telemetry.totals import usage_watch
 from suffice.settings import LimitSettings, ServerSettings, Settings, WorkSettings
 from tests.server.gateway import served
 from tests.server.test_connection import until_closed
@@ -474,7 +474,7 @@ def test_from_elsewhere_a_key_is_needed_and_its_labels_count(
 def test_a_cursor_that_no_list_gave_is_refused(
     tools: Tools, monkeypatch: pytest.MonkeyPatch, cursor: Any
 ) -> None:
-    monkeypatch.setattr("suffice.mcp.server._PAGE", 5)
+    monkeypatch.setattr("suffice.server.mcp.server._PAGE", 5)
 
     async def use(client: Client) -> dict[str, Any]:
         lists = {
@@ -524,7 +524,7 @@ def test_over_http_a_slow_or_ambiguous_body_is_refused_and_a_redirect_stays_here
 
 
 def test_resources_are_listed_page_by_page(tools: Tools, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("suffice.mcp.server._PAGE", 5)
+    monkeypatch.setattr("suffice.server.mcp.server._PAGE", 5)
     server = open_server(tools, Caller())
 
     async def use(client: Client) -> list[str]:

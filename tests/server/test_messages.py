@@ -15,7 +15,7 @@ from suffice.evidence.library import Library
 from suffice.server.anthropic.translate import as_chat
 from suffice.server.errors import ApiError
 from suffice.settings import CollectionSettings, DraftSettings, RouteSettings, VerdictSettings
-from suffice.testing.upstream import Scripted, ScriptedUpstream, calls, fails, says, streams
+from suffice.testing import Scripted, ScriptedUpstream, calls, fails, says, streams
 from tests.server.gateway import (
     OFF_TOPIC,
     PASSAGE,

@@ -23,11 +23,10 @@ from suffice.evidence.library import Library
 from suffice.server.inference_pool import InferencePool
 from suffice.server.telemetry import tracing as spans
 from suffice.server.telemetry.logs import access_log, log_fields, start_logs
-from suffice.server.telemetry.metrics import Metrics, endpoint_of
-from suffice.server.telemetry.process import Processes, live_processes
+from suffice.server.telemetry.metrics import Metrics, Processes, endpoint_of, live_processes
 from suffice.server.telemetry.stats import RequestStats
 from suffice.settings import RouteSettings, Settings, WorkSettings
-from suffice.testing.upstream import ScriptedUpstream, fails, says
+from suffice.testing import ScriptedUpstream, fails, says
 from suffice.types import Action, Evidence, GateDecision, Level, Verdict
 from tests.server.gateway import routes, running
 

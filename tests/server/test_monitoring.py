@@ -15,13 +15,12 @@ from suffice.cli.asking import OpenedQuestion
 from suffice.errors import SettingsError
 from suffice.evidence.index import Filter
 from suffice.evidence.library import Library
-from suffice.learn.monitor.guarantee import Status
-from suffice.learn.monitor.monitor import Monitor
-from suffice.mcp.tools import Caller, Tools
+from suffice.lab.monitor.monitor import Monitor
+from suffice.log.log import Log, Recorder
+from suffice.log.replay import replay
+from suffice.log.setup import Status
 from suffice.models.catalog import open_embedder, open_verifier
-from suffice.record.log import Log
-from suffice.record.replay import replay
-from suffice.record.sink import Recorder
+from suffice.server.mcp.tools import Caller, Tools
 from suffice.settings import (
     CollectionSettings,
     EmbedderSettings,
@@ -32,9 +31,9 @@ from suffice.settings import (
     VerdictSettings,
     VerifierSettings,
 )
-from suffice.settings.webhooks import WebhookSettings
+from suffice.settings.record import WebhookSettings
 from tests.conftest import HANDBOOK
-from tests.learn.monitor.stream import answer, certificate, write
+from tests.lab.monitor.stream import answer, certificate, write
 from tests.server.gateway import PASSAGE, QUESTION, SERVED, RunningGateway, running
 from tests.server.test_webhooks import receiver
 from tests.waiting import PATIENCE, until

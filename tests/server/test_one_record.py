@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from suffice.evidence.library import Library
-from suffice.record.decision import decision_of
-from suffice.record.log import Log
+from suffice.log.decision import decision_of
+from suffice.log.log import Log
 from suffice.settings import RouteSettings
-from suffice.testing.upstream import ScriptedUpstream, says
+from suffice.testing import ScriptedUpstream, says
 from suffice.types import Action
 from tests.server.gateway import QUESTION, RIGHT, RunningGateway, plays, routes, running
 from tests.waiting import PATIENCE, until

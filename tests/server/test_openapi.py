@@ -16,7 +16,7 @@ from schemathesis import GenerationMode
 from suffice.evidence.library import Library
 from suffice.server.openapi import document
 from suffice.settings import RouteSettings, Settings
-from suffice.testing.upstream import ScriptedUpstream, says
+from suffice.testing import ScriptedUpstream, says
 from tests.server.gateway import RIGHT, RunningGateway, plays, routes, running
 from tests.waiting import PATIENCE
 

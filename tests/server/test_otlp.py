@@ -16,7 +16,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from suffice.testing.upstream import ScriptedUpstream, fails, says
+from suffice.testing import ScriptedUpstream, fails, says
 from tests.server.gateway import QUESTION
 from tests.server.test_serve import ENVIRON, RUN, ready
 

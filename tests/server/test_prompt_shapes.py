@@ -11,10 +11,9 @@ import pytest
 
 from suffice.errors import SettingsError
 from suffice.evidence.library import Library
-from suffice.server.openai.carried_evidence import evidence_of, question_of
-from suffice.server.openai.prompt_shapes import parts_of, read_shape
+from suffice.server.openai.carried_evidence import evidence_of, parts_of, question_of, read_shape
 from suffice.settings import LimitSettings, RouteSettings
-from suffice.testing.upstream import ScriptedUpstream, says
+from suffice.testing import ScriptedUpstream, says
 from tests.server.gateway import PASSAGE, QUESTION, SERVED, RunningGateway, plays, routes, running
 
 RULE = "---------------------"

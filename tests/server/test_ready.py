@@ -15,9 +15,9 @@ import pytest
 
 from suffice.access.keys import Principals, Role
 from suffice.evidence.library import Library
-from suffice.server import health
+from suffice.server import endpoints
 from suffice.settings import LimitSettings, RouteSettings, Settings
-from suffice.testing.upstream import ScriptedUpstream, says
+from suffice.testing import ScriptedUpstream, says
 from tests.server.gateway import QUESTION, RIGHT, RunningGateway, plays, routes, running
 
 BODY = {"messages": [{"role": "user", "content": QUESTION}]}
@@ -36,7 +36,7 @@ def own(tmp_path: Path) -> Iterator[Library]:
 
 @pytest.fixture(autouse=True)
 def fresh(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(health, "_FRESH", 0.0)
+    monkeypatch.setattr(endpoints, "_FRESH", 0.0)
 
 
 def ready(gateway: RunningGateway) -> tuple[int, Any]:
@@ -57,7 +57,7 @@ def test_what_failed_is_named_and_a_locked_store_gives_503_and_recovers(
         status, failed = ready(gateway)
         assert (status, list(failed)) == (503, ["disk"])
         monkeypatch.undo()
-        monkeypatch.setattr(health, "_FRESH", 0.0)
+        monkeypatch.setattr(endpoints, "_FRESH", 0.0)
         path = own.store.database.path
         assert path is not None
         plays(upstream, says(RIGHT))

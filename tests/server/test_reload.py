@@ -10,7 +10,7 @@ import pytest
 
 from suffice.evidence.library import Library
 from suffice.settings import CorsSettings, LimitSettings, RouteSettings, Settings, WorkSettings
-from suffice.testing.upstream import ScriptedUpstream, says, slow
+from suffice.testing import ScriptedUpstream, says, slow
 from tests.server.gateway import QUESTION, RIGHT, RunningGateway, plays, routes, running
 
 ASKED = {"question": QUESTION}

@@ -12,11 +12,11 @@ import openai
 import pytest
 
 from suffice.evidence.library import Library
-from suffice.record.decision import decision_of
-from suffice.server.openai.responses_translate import as_chat
+from suffice.log.decision import decision_of
+from suffice.server.openai.responses import as_chat
 from suffice.server.openai.upstream_drafts import usage_of
 from suffice.settings import CollectionSettings, DraftSettings, RouteSettings, VerdictSettings
-from suffice.testing.upstream import Scripted, ScriptedUpstream, calls, cut, fails, says, streams
+from suffice.testing import Scripted, ScriptedUpstream, calls, cut, fails, says, streams
 from suffice.types import Action
 from tests.server.events import piece, said, sends
 from tests.server.gateway import (

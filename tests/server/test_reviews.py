@@ -11,13 +11,13 @@ import pytest
 
 from suffice.access.keys import Principals
 from suffice.evidence.library import Library
-from suffice.record.decision import Filing
+from suffice.log.decision import Filing
 from suffice.review.actions import Assign
 from suffice.review.case import Act
 from suffice.review.review import Review
 from suffice.server.openai.completion import suffice_of
 from suffice.settings import RouteSettings, ServerSettings, Settings, VerdictSettings
-from suffice.testing.upstream import ScriptedUpstream, says
+from suffice.testing import ScriptedUpstream, says
 from tests.review import examples as some
 from tests.server.gateway import PASSAGE, WRONG, RunningGateway, plays, routes, running
 from tests.waiting import PATIENCE

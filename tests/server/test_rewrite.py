@@ -10,7 +10,7 @@ import pytest
 
 from suffice.evidence.library import Library
 from suffice.settings import RouteSettings, SearchSettings
-from suffice.testing.upstream import ScriptedUpstream, fails, says, streams
+from suffice.testing import ScriptedUpstream, fails, says, streams
 from tests.server.gateway import OFF_TOPIC, QUESTION, RIGHT, RunningGateway, plays, routes, running
 
 QUERIES = says(json.dumps({"queries": ["remote work days per week"]}))

@@ -17,12 +17,12 @@ from suffice.access.identity import Identities
 from suffice.access.keys import Principal, Principals, Role
 from suffice.errors import SettingsError
 from suffice.evidence.library import Library
-from suffice.mcp.http import http_app
-from suffice.mcp.server import open_server
-from suffice.mcp.tools import Caller, Tools
 from suffice.models.catalog import open_verifier
 from suffice.server.app import create_app
-from suffice.server.roles import Endpoint, endpoints
+from suffice.server.auth import Endpoint, endpoints
+from suffice.server.mcp.http import http_app
+from suffice.server.mcp.server import open_server
+from suffice.server.mcp.tools import Caller, Tools
 from suffice.server.ui import security
 from suffice.settings import IdentitySettings, RouteSettings, ServerSettings, Settings
 from tests.server.gateway import RunningGateway, running, served

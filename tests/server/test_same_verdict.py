@@ -24,15 +24,12 @@ from suffice.pipeline import Pipeline
 from suffice.server.errors import ApiError
 from suffice.server.inference_pool import InferencePool
 from suffice.server.openai.answering import Answering
-from suffice.server.openai.completion import suffice_of
-from suffice.server.openai.disclosure import Disclosure
-from suffice.server.openai.flow import Flow
-from suffice.server.openai.live_checks import NOT_VERIFIED, VERIFIED, LiveChecks
+from suffice.server.openai.completion import Disclosure, suffice_of
 from suffice.server.openai.request import ChatRequest, read_asked
+from suffice.server.openai.stream import NOT_VERIFIED, VERIFIED, Flow, LiveChecks
 from suffice.server.openai.stream_format import ChatFormat
 from suffice.server.openai.upstream import UpstreamFault
-from suffice.server.parts import Parts
-from suffice.server.route import Route
+from suffice.server.route import Parts, Route
 from suffice.settings import (
     CollectionSettings,
     DraftSettings,

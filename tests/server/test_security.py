@@ -36,7 +36,7 @@ from suffice.settings import (
     WorkSettings,
 )
 from suffice.sql.database import Database
-from suffice.testing.upstream import ScriptedUpstream, fails, says, slow
+from suffice.testing import ScriptedUpstream, fails, says, slow
 from tests.server.gateway import (
     OFF_TOPIC,
     PASSAGE,

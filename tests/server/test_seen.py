@@ -15,12 +15,11 @@ import httpx2
 import pytest
 
 from suffice.evidence.library import Library
-from suffice.server.openai import drafting
+from suffice.server.openai import answering
 from suffice.server.telemetry.logs import start_logs
 from suffice.server.telemetry.stats import RequestStats
 from suffice.settings import CollectionSettings, DraftSettings, RouteSettings, VerdictSettings
-from suffice.testing.replies import Reply, Scripted, completion
-from suffice.testing.upstream import ScriptedUpstream, fails, says, slow
+from suffice.testing import Reply, Scripted, ScriptedUpstream, completion, fails, says, slow
 from tests.server.gateway import OFF_TOPIC, QUESTION, RIGHT, RunningGateway, plays, routes, running
 from tests.server.test_metrics import samples
 from tests.waiting import PATIENCE, until
@@ -160,7 +159,7 @@ def test_a_fault_of_ours_is_logged_with_its_request_and_words_only_where_asked(
     def breaks(*args: Any, **kwargs: Any) -> Any:
         raise ValueError(f"cannot read {RIGHT!r}")
 
-    monkeypatch.setattr(drafting, "drafts_of", breaks)
+    monkeypatch.setattr(answering, "drafts_of", breaks)
     plays(upstream, says(RIGHT))
     logged(lines, several, text=text)
     reply = ask(several)

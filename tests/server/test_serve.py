@@ -20,7 +20,7 @@ from click.testing import CliRunner
 from suffice.cli import cli
 from suffice.errors import SettingsError
 from suffice.settings import read_settings
-from suffice.testing.upstream import ScriptedUpstream, slow
+from suffice.testing import ScriptedUpstream, slow
 from tests.conftest import ROOT
 from tests.server.gateway import QUESTION
 from tests.waiting import PATIENCE, until

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from suffice.evidence.library import Library
-from suffice.server.openai.small_talk import is_small_talk
+from suffice.server.openai.modes import is_small_talk
 from suffice.settings import RouteSettings
-from suffice.testing.upstream import ScriptedUpstream, calls, says
+from suffice.testing import ScriptedUpstream, calls, says
 from tests.server.gateway import QUESTION, RIGHT, RunningGateway, plays, routes, running
 
 REPLY = "You're welcome! Let me know if you have other questions."

@@ -12,7 +12,7 @@ from suffice.evidence.library import Library
 from suffice.server.telemetry.logs import log_fields
 from suffice.server.telemetry.stats import RequestStats
 from suffice.settings import RouteSettings
-from suffice.testing.upstream import ScriptedUpstream, says
+from suffice.testing import ScriptedUpstream, says
 from tests.server.gateway import PASSAGE, QUESTION, SERVED, plays, routes, running
 from tests.server.gateway import RunningGateway as Running
 from tests.server.test_metrics import samples

@@ -20,7 +20,7 @@ from suffice.evidence.library import Library
 from suffice.server.openai.streamed_choice import StreamedChoice
 from suffice.server.openai.upstream_drafts import written
 from suffice.settings import CollectionSettings, DraftSettings, RouteSettings, VerdictSettings
-from suffice.testing.upstream import ScriptedUpstream, calls, says, slow, streams
+from suffice.testing import ScriptedUpstream, calls, says, slow, streams
 from suffice.types import Claim, Passage
 from tests.server.gateway import (
     OFF_TOPIC,

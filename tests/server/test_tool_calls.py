@@ -12,10 +12,17 @@ import pytest
 from openai import BadRequestError
 
 from suffice.evidence.library import Library
-from suffice.server.openai.stated_numbers import Known, number_in
-from suffice.server.openai.tool_calls import Offer, offer_of, only_offered, stated_in, states
+from suffice.server.openai.tool_calls import (
+    Known,
+    Offer,
+    number_in,
+    offer_of,
+    only_offered,
+    stated_in,
+    states,
+)
 from suffice.settings import CollectionSettings, DraftSettings, RouteSettings, VerdictSettings
-from suffice.testing.upstream import Scripted, ScriptedUpstream, calls, says
+from suffice.testing import Scripted, ScriptedUpstream, calls, says
 from tests.server.events import piece, said, sends
 from tests.server.gateway import OFF_TOPIC, QUESTION, RIGHT, RunningGateway, plays, routes, running
 

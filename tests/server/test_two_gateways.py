@@ -14,13 +14,13 @@ import pytest
 
 from suffice.access.keys import Principals, Role
 from suffice.evidence.library import Library
-from suffice.log.record import Record
-from suffice.record.log import Log
+from suffice.log.entry import Record
+from suffice.log.log import Log
 from suffice.settings import RouteSettings, Settings
+from suffice.settings.record import WebhookSettings
 from suffice.settings.server import CacheSettings
-from suffice.settings.webhooks import WebhookSettings
-from suffice.testing.upstream import ScriptedUpstream, says
-from suffice.webhooks.outbox import Outbox
+from suffice.testing import ScriptedUpstream, says
+from suffice.webhooks import Outbox
 from tests.server.gateway import RunningGateway, plays, routes, running
 from tests.server.test_webhooks import Receiver, receiver
 from tests.waiting import PATIENCE, until

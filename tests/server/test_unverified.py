@@ -11,7 +11,7 @@ import pytest
 
 from suffice.evidence.library import Library
 from suffice.settings import CollectionSettings, DraftSettings, RouteSettings, VerdictSettings
-from suffice.testing.upstream import Scripted, ScriptedUpstream, says
+from suffice.testing import Scripted, ScriptedUpstream, says
 from tests.server.events import asked, heard, piece, raw, replies, said, sends, text
 from tests.server.gateway import RIGHT, WRONG, RunningGateway, plays, routes, running
 

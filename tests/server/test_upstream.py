@@ -9,7 +9,7 @@ import httpx2
 import pytest
 
 from suffice.server.openai.upstream import Upstream, UpstreamFault
-from suffice.testing.upstream import ScriptedUpstream, says
+from suffice.testing import ScriptedUpstream, says
 from tests.server.gateway import RIGHT, RunningGateway, plays
 
 

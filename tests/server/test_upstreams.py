@@ -16,7 +16,7 @@ import pytest
 
 from suffice.errors import SettingsError
 from suffice.evidence.library import Library
-from suffice.server.openai.breaker import Breaker, State
+from suffice.server.openai.upstream import Breaker, State
 from suffice.settings import (
     BreakerSettings,
     CollectionSettings,
@@ -27,7 +27,7 @@ from suffice.settings import (
     settings_of,
 )
 from suffice.settings import Settings as AllSettings
-from suffice.testing.upstream import (
+from suffice.testing import (
     Reply,
     Scripted,
     ScriptedUpstream,

@@ -10,13 +10,13 @@ import pytest
 
 from suffice.access.keys import Principals
 from suffice.evidence.library import Library
-from suffice.record.log import Log
+from suffice.log.log import Log
 from suffice.review.case import Act
 from suffice.review.review import Review
 from suffice.server.openai.verdict_cache import VerdictCache
 from suffice.settings import RouteSettings, Settings
 from suffice.settings.server import CacheSettings
-from suffice.testing.upstream import Scripted, ScriptedUpstream, says
+from suffice.testing import Scripted, ScriptedUpstream, says
 from tests.server.gateway import SERVED, RunningGateway, plays, routes, running
 
 QUESTION = "How many days per week may I work remotely?"

@@ -17,20 +17,26 @@ from click.testing import CliRunner
 from suffice.cli import cli
 from suffice.errors import SettingsError
 from suffice.evidence.library import Library
-from suffice.log.record import Record
-from suffice.record.about import QUEUE, about
-from suffice.record.decision import GAP
-from suffice.record.log import Log
+from suffice.log.decision import GAP, QUEUE, about
+from suffice.log.entry import Record
+from suffice.log.log import Log
 from suffice.review.case import FEEDBACK, Act, Rating
 from suffice.review.review import Review
 from suffice.settings import RouteSettings, Settings, VerdictSettings
-from suffice.settings.webhooks import EVENTS, WebhookSettings
-from suffice.testing.upstream import ScriptedUpstream, says
+from suffice.settings.record import EVENTS, WebhookSettings
+from suffice.testing import ScriptedUpstream, says
 from suffice.types import Action
-from suffice.webhooks.events import ALARM, GUARANTEE, event_of, payload_of
-from suffice.webhooks.outbox import Outbox
-from suffice.webhooks.signing import signature
-from suffice.webhooks.worker import Webhook, WebhookWorker, backoff
+from suffice.webhooks import (
+    ALARM,
+    GUARANTEE,
+    Outbox,
+    Webhook,
+    WebhookWorker,
+    backoff,
+    event_of,
+    payload_of,
+    signature,
+)
 from tests.server.gateway import OFF_TOPIC, PASSAGE, WRONG, plays, routes, running
 from tests.waiting import until
 

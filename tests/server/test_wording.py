@@ -10,7 +10,7 @@ import pytest
 
 from suffice.evidence.library import Library
 from suffice.settings import RouteSettings
-from suffice.testing.upstream import ScriptedUpstream, says
+from suffice.testing import ScriptedUpstream, says
 from tests.server.gateway import OFF_TOPIC, WRONG, RunningGateway, plays, routes, running
 
 OWN = "Nothing found. Ask {contact}, reference {record}."

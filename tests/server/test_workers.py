@@ -18,7 +18,7 @@ import httpx2
 import pytest
 
 from suffice.access.keys import Principals
-from suffice.record.log import Log
+from suffice.log.log import Log
 from suffice.sql.database import Database
 from tests.server.gateway import QUESTION
 from tests.server.test_metrics import samples

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from suffice.errors import StoreUnreachable
-from suffice.sql.address import Server, address, masked
+from suffice.sql.backend import Server, address, masked
 
 
 @pytest.mark.parametrize(

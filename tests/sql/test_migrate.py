@@ -11,10 +11,9 @@ import pytest
 from sqlalchemy import Engine, inspect, text
 
 from suffice.errors import StoreNewer
-from suffice.sql import migrate as room
-from suffice.sql.backend import Backend
+from suffice.sql import backend as room
+from suffice.sql.backend import Backend, migrations
 from suffice.sql.database import Database
-from suffice.sql.migrate import migrations
 from suffice.sql.sqlite import Sqlite
 from tests.earlier import backend, of_schema
 from tests.processes import FORKS, PATIENCE, ended, started

@@ -17,11 +17,9 @@ from benchmarks.hostile import PIECES
 from suffice.errors import SufficeError
 from suffice.evidence.read import html, markdown
 from suffice.gate.missing import missing_aspects
-from suffice.models.llm.quotes import occurs_in
-from suffice.models.llm.replies import read_assessment, read_rulings
-from suffice.server.openai import carried_evidence, tagged_context
-from suffice.text.timeless import timeless
-from suffice.text.when import asked_about
+from suffice.models.llm.replies import occurs_in, read_assessment, read_rulings
+from suffice.server.openai import carried_evidence
+from suffice.text.when import asked_about, timeless
 from suffice.types import Evidence, Passage, Retrieved
 
 _LENGTH = 600
@@ -45,7 +43,7 @@ def functions() -> dict[str, Callable[[str], object]]:
         "rulings": lambda text: read_rulings(f"```json\n{text}", 3),
         "assessment": lambda text: read_assessment(text),
         "quote": lambda text: occurs_in(f"{text[:300]} x", text),
-        "tags": tagged_context.marked,
+        "tags": carried_evidence.marked,
         "question": lambda text: carried_evidence.question_of([{"role": "user", "content": text}]),
         "HTML": lambda text: html.read(text.encode()),
         "Markdown": lambda text: markdown.read(text.encode()),

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suffice.text.literals.arithmetic import calculations
+from suffice.text.literals.compare import calculations
 from suffice.text.literals.read import literals
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from suffice.errors import QuestionError
-from suffice.text.asked import LONGEST_QUESTION, checked_question
+from suffice.text.question import LONGEST_QUESTION, checked_question
 
 
 def test_a_question_is_stripped() -> None:

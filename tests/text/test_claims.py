@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from suffice.text.claims import Statement, StatementKind, claims
-from suffice.text.nonclaims import left_open
+from suffice.text.claims import Statement, StatementKind, claims, left_open
 
 Kind = StatementKind
 

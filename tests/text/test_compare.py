@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suffice.text.compare import Change, compare, counts
+from suffice.review.documents import Change, compare, counts
 
 TEXTS = st.lists(st.sampled_from(["a", "b b", "c d e", ""]), max_size=8).map("\n".join)
 

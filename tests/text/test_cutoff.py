@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suffice.text.cutoff import cut_off
+from suffice.checks.structure import cut_off
 
 
 @pytest.mark.parametrize(

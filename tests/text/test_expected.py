@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from suffice.text.expected import Answer, Expected, expected, lacking
+from suffice.text.question import Answer, Expected, expected, lacking
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from suffice.text.facts import LONGEST, facts
+from suffice.text.conditions import LONGEST, facts
 
 SPLIT = [
     (

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suffice.text.fenced import described, fence, fenced, quoted
+from suffice.models.chat import described, fence, fenced, quoted
 from suffice.types import Kind, Passage
 
 
@@ -34,7 +34,7 @@ def test_a_mark_that_happens_to_stand_in_a_passage_is_not_taken(
         def hexdigest(self) -> str:
             return next(digests)
 
-    monkeypatch.setattr("suffice.text.fenced.hashlib.sha256", Digest)
+    monkeypatch.setattr("suffice.models.chat.hashlib.sha256", Digest)
     assert fence(["x" + "a" * 20]) == "b" * 12
 
 

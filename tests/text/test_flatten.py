@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suffice.text.flatten import flatten
+from suffice.text.tables import flatten
 
 NAMES = st.text(st.sampled_from("abcdefgh"), min_size=1, max_size=6)
 LEAVES = st.integers() | st.sampled_from(["Zurich", "at noon", "x" * 90])

@@ -6,7 +6,7 @@ import pytest
 
 from suffice.checks.claim_text import alone
 from suffice.draft.reading import read_draft
-from suffice.text.lookalikes import unmasked
+from suffice.text.words import unmasked
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suffice.text.named import Named, NamedKind, named
+from suffice.checks.sources import Named, NamedKind, named
 
 
 def found(text: str) -> list[tuple[str, str, str, str]]:

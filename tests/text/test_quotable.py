@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suffice.text.quotable import quotable
+from suffice.draft.extractive import quotable
 
 PAGE = """\
 ## Leave

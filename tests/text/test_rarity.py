@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suffice.text.rarity import FILE, LEVELS, fold, folded, rarity, weight
+from suffice.text.words import FILE, LEVELS, fold, folded, rarity, weight
 
 
 def test_common_words_tell_little() -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suffice.text.several import several, with_subject
+from suffice.text.question import several, with_subject
 
 
 @pytest.mark.parametrize(

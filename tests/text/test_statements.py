@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suffice.text.statements import apart, statements
+from suffice.text.sentences import apart, statements
 
 
 def quotes(text: str) -> list[list[str]]:

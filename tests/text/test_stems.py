@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from suffice.evidence.keywords import bm25
-from suffice.text.stems import listed, stem, stems
+from suffice.evidence.index import bm25
+from suffice.text.words import listed, stem, stems
 
 HANDBOOK = Path(__file__).parent.parent.parent / "examples" / "handbook"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from suffice.text.synonyms import Synonyms
+from suffice.text.words import Synonyms
 
 
 def test_a_setting_names_them_in_singular_and_plural() -> None:

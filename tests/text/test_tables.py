@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from suffice.text.claims import claims
 from suffice.text.digest import pieces
-from suffice.text.flatten import flatten
+from suffice.text.tables import flatten
 
 PLANS = """\
 | Plan | Price | Seats |

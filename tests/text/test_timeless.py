@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suffice.text.timeless import timeless
-from suffice.text.when import asked_about
+from suffice.text.when import asked_about, timeless
 
 TODAY = date(2026, 6, 1)
 

@@ -10,9 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from suffice.text.literals import LiteralKind, literals
-from suffice.text.literals.measures import measure
-from suffice.text.literals.money import currency, money
-from suffice.text.literals.units import unit_after
+from suffice.text.literals.values import currency, measure, money, unit_after
 
 
 @pytest.mark.parametrize(

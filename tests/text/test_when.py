@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from suffice.text.times import NOW, TimeAsked
-from suffice.text.when import asked_about
+from suffice.text.when import NOW, TimeAsked, asked_about
 
 TODAY = date(2026, 11, 15)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rarity import written
-from suffice.text.rarity import LEVELS
+from suffice.text.words import LEVELS
 
 
 def test_a_word_stands_on_the_level_of_its_rarity() -> None:

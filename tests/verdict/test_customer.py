@@ -9,11 +9,10 @@ import pytest
 
 from suffice.errors import SettingsError
 from suffice.settings import RouteSettings
-from suffice.settings.texts import Occasion
+from suffice.settings.server import Occasion
 from suffice.types import Action, Code, Draft, Evidence, Finding, Level, Support, Verdict
-from suffice.verdict.customer import CustomerTexts, occasion_of
-from suffice.verdict.spoken import spoken
-from tests.record.examples import CLAIM, VERDICT
+from suffice.verdict.wording import CustomerTexts, occasion_of, spoken
+from tests.log.examples import CLAIM, VERDICT
 
 OPEN = replace(VERDICT.gate, level=Level.PARTIAL)
 CLOSED = replace(VERDICT.gate, level=Level.INSUFFICIENT)

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from suffice.types import Action
-from suffice.verdict.override import overridden, released, withdrawn
-from tests.record import examples as some
+from suffice.verdict.decide import overridden, released, withdrawn
+from tests.log import examples as some
 
 
 @pytest.mark.parametrize("action", Action)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from suffice.errors import SettingsError, StaleThresholds
-from suffice.record.setup import Setup
+from suffice.log.setup import Setup
 from suffice.settings import (
     ROUTES,
     CollectionSettings,

@@ -14,6 +14,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
+import math
 import re
 import secrets
 from collections.abc import Iterable, Mapping
@@ -22,26 +23,121 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from suffice.access.recorded_changes import RecordedChanges
-from suffice.access.rights import checked_expiry, checked_limits, checked_name, checked_set
 from suffice.errors import PrincipalError
-from suffice.log.moment import timestamp
-from suffice.log.record import Record
+from suffice.log.chain import Clock, now, timestamp
+from suffice.log.entry import Record
 from suffice.log.tables import PRINCIPALS, TEAMS
-from suffice.sql.storable import is_storable
-from suffice.sql.toolkit import Connection, Row, or_, select, update
-from suffice.sql.upsert import upsert
+from suffice.log.writer import Prepare, seal
+from suffice.settings import RecordSettings
+from suffice.sql.database import Database
+from suffice.sql.toolkit import (
+    Connection,
+    Row,
+    delete,
+    func,
+    is_storable,
+    or_,
+    select,
+    update,
+    upsert,
+)
+
+
+class RecordedChanges:
+    """Base class for a part of the store whose changes are recorded. Thread-safe."""
+
+    def __init__(
+        self, database: Database, clock: Clock = now, settings: RecordSettings | None = None
+    ) -> None:
+        settings = settings or RecordSettings()
+        self._database = database
+        self._clock = clock
+        self._prepare = None if settings.enabled == "never" else Prepare.of(settings)
+
+    def _seal(self, connection: Connection, record: Record) -> None:
+        """Record a change in the transaction that makes it, so that the log covers every change."""
+        if self._prepare is not None:
+            seal(connection, [self._prepare(record)], self._clock())
+
+
+LIMITS = (
+    "requests_per_minute",
+    "requests_per_day",
+    "requests_per_month",
+    "concurrent",
+    "tokens_per_minute",
+    "tokens_per_day",
+    "tokens_per_month",
+    "cost_per_day",
+    "cost_per_month",
+)
+"""The limits a principal can have. Other names are rejected, because nothing would enforce them."""
+ANYONE_NAME = "anyone"
+"""The caller name of requests without a key; it cannot be given to a principal."""
+LOCAL_NAME = "local"
+"""The user name on the site of a gateway that requires no keys; no principal can have it."""
+LONGEST_NAME = 100
+_NAME = re.compile(rf"\S(?:.{{0,{LONGEST_NAME - 2}}}\S)?\Z")
+
+
+def checked_name(name: str, what: str = "key") -> str:
+    option, id = name.startswith("-"), re.fullmatch("[0-9a-f]{16}", name)
+    taken = name.strip().lower() in (ANYONE_NAME, LOCAL_NAME)
+    if _NAME.match(name) and name.isprintable() and not (option or id or taken):
+        return name
+    raise PrincipalError(
+        f"{name!r} is not a valid name for a {what}.",
+        remedy=f"Use 1 to {LONGEST_NAME} printable characters. The name must not start with '-', "
+        f"be '{ANYONE_NAME}' or '{LOCAL_NAME}', or look like a key id.",
+    )
+
+
+def checked_set(what: str, names: Iterable[str]) -> frozenset[str]:
+    found = frozenset(names)
+    for name in found:
+        if not name or not is_storable(name):
+            raise PrincipalError(
+                f"{name!r} is not a valid {what} name.", remedy="Pass a valid name, or omit it."
+            )
+    return found
+
+
+def checked_expiry(expires: datetime | None, now: datetime) -> str:
+    if expires is None:
+        return ""
+    if expires <= now:
+        raise PrincipalError(
+            f"The key would expire at {timestamp(expires)}, which is in the past.",
+            remedy="Choose a later time.",
+        )
+    return timestamp(expires)
+
+
+def checked_limits(limits: Mapping[str, float]) -> dict[str, float]:
+    for name, value in limits.items():
+        if name not in LIMITS:
+            raise PrincipalError(
+                f"Unknown limit '{name}'.", remedy=f"Allowed limits: {', '.join(LIMITS)}."
+            )
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        if not number or not math.isfinite(value) or value < 0:
+            raise PrincipalError(
+                f"The limit {name} has the invalid value {value!r}.",
+                remedy="Pass a number of 0 or more.",
+            )
+    return dict(limits)
+
 
 ALL = "*"
 """Means all collections or routes, including future ones."""
-KIND = "key"
+KEY = "key"
 """The kind of records about keys created or revoked."""
 ACCOUNT = "account"
 """The kind of principals that sign in to the site with a password, and of records about them."""
 _LISTS = ("roles", "labels", "collections", "routes")
 _KEY = re.compile(r"sk-suffice-([0-9a-f]{16})-[A-Za-z0-9_-]{43}\Z", re.ASCII)
 _NOBODY = "sha256:" + "0" * 64
-_KEYS = PRINCIPALS.c.kind == KIND
+_KEYS = PRINCIPALS.c.kind == KEY
 
 
 class Role(StrEnum):
@@ -172,7 +268,7 @@ class Principals(RecordedChanges):
 
     def _record(self, connection: Connection, act: str, principal: Principal, by: str) -> None:
         content = {"act": act, **described(principal)}
-        self._seal(connection, Record(KIND, content, caller=by, tag=principal.name))
+        self._seal(connection, Record(KEY, content, caller=by, tag=principal.name))
 
     def all(self, *, revoked: bool = False) -> list[Principal]:
         """The principals by name, including expired ones; `revoked` adds the revoked ones."""
@@ -219,7 +315,7 @@ def described(principal: Principal) -> dict[str, Any]:
     return content
 
 
-def columns_of(value: Principal, hash: str, kind: str = KIND) -> dict[str, Any]:
+def columns_of(value: Principal, hash: str, kind: str = KEY) -> dict[str, Any]:
     """The row of a principal."""
     return {
         "id": value.id,
@@ -238,7 +334,7 @@ def columns_of(value: Principal, hash: str, kind: str = KIND) -> dict[str, Any]:
 def principal_of(row: Row[Any], team_limits: Mapping[str, str | None]) -> Principal:
     """The principal of a row; `team_limits` maps teams to their limits as JSON."""
     roles = frozenset(Role(role) for role in json.loads(row.roles))
-    if row.kind == KIND:
+    if row.kind == KEY:
         roles = roles or frozenset({Role.CALLER})  # keys of earlier versions could have no role
     return Principal(
         row.id,
@@ -274,3 +370,64 @@ def existing(connection: Connection, team: str) -> None:
         raise PrincipalError(
             f"There is no team '{team}'.", remedy=f"First run: suffice teams set {team}"
         )
+
+
+TEAM = "team"
+"""The kind of records about changed or removed teams."""
+
+
+@dataclass(frozen=True, slots=True)
+class Team:
+    """A team, the limits its keys share, and its number of keys."""
+
+    name: str
+    limits: Mapping[str, float] = field(default_factory=dict)
+    keys: int = 0
+
+
+class Teams(RecordedChanges):
+    """The teams of a store. Thread-safe."""
+
+    def set(self, name: str, limits: Mapping[str, float], by: str = "") -> Team:
+        """Create a team, or replace its limits, effective from the next request of its keys."""
+        team = Team(checked_name(name, "team"), checked_limits(limits))
+        written_limits = json.dumps(dict(team.limits), sort_keys=True)
+        values = {"name": name, "limits": written_limits, "created": timestamp(self._clock())}
+        with self._database.writing() as connection:
+            new = upsert(connection, TEAMS).values(values)
+            connection.execute(
+                new.on_conflict_do_update(
+                    index_elements=["name"], set_={"limits": new.excluded.limits}
+                )
+            )
+            self._record(connection, "set", team, by)
+        return team
+
+    def remove(self, name: str, by: str = "") -> None:
+        """Remove a team; raise if it still has keys."""
+        with self._database.writing() as connection:
+            existing(connection, name)
+            left = PRINCIPALS.c.team == name, PRINCIPALS.c.revoked.is_(None)
+            keys = connection.scalars(select(PRINCIPALS.c.name).where(*left)).all()
+            if keys:
+                raise PrincipalError(
+                    f"The team '{name}' still has keys: {', '.join(sorted(keys))}.",
+                    remedy=f"First run: suffice keys revoke {min(keys)}",
+                )
+            connection.execute(delete(TEAMS).where(TEAMS.c.name == name))
+            self._record(connection, "removed", Team(name), by)
+
+    def all(self) -> list[Team]:
+        """The teams by name."""
+        active = (PRINCIPALS.c.team == TEAMS.c.name) & PRINCIPALS.c.revoked.is_(None)
+        keys = select(func.count()).select_from(PRINCIPALS).where(active).scalar_subquery()
+        asked = select(TEAMS, keys.label("keys")).order_by(TEAMS.c.name)
+        with self._database.reading() as connection:
+            return [
+                Team(row.name, json.loads(row.limits), row._mapping["keys"])
+                for row in connection.execute(asked)
+            ]
+
+    def _record(self, connection: Connection, act: str, team: Team, by: str) -> None:
+        fields = {"act": act, "name": team.name, "limits": dict(team.limits)}
+        self._seal(connection, Record(TEAM, fields, caller=by, tag=team.name))

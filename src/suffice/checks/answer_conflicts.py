@@ -6,8 +6,8 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 
-from suffice.checks.aligned import Sentences, roots
 from suffice.checks.claim_text import alone
+from suffice.checks.entailment import Sentences, roots
 from suffice.types import Conflict, Draft, Evidence, Passage
 
 _SHARED = 0.6

@@ -7,8 +7,8 @@ from functools import lru_cache
 from itertools import zip_longest
 
 from suffice.text.claims import Statement, StatementKind, claims
-from suffice.text.lookalikes import unmasked
 from suffice.text.marks import bare
+from suffice.text.words import unmasked
 from suffice.types import Draft, Evidence, Passage
 
 _WORD = re.compile(r"\w+")

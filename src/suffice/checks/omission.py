@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from suffice.checks.aligned import Sentence, Sentences, roots
 from suffice.checks.claim_text import alone, cited_passages
+from suffice.checks.entailment import Sentence, Sentences, roots
 from suffice.deadline import watched
 from suffice.text.conditions import Condition, ConditionKind, conditions, leaning, parts
 from suffice.text.language import unknown_language

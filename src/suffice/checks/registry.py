@@ -4,17 +4,39 @@ from __future__ import annotations
 
 from datetime import date
 
-from suffice.checks.addresses import Addresses
 from suffice.checks.check import Check, SwitchedOff
-from suffice.checks.entailment import Entailment
-from suffice.checks.grounding import Grounding
-from suffice.checks.rules import rule_checks
+from suffice.checks.citations import Citations
+from suffice.checks.entailment import Entailment, Grounding, WholeAnswer
+from suffice.checks.literals import Literals
+from suffice.checks.omission import Omission
 from suffice.checks.sources import Documents
+from suffice.checks.structure import Addresses, Structure
 from suffice.checks.verbatim import Verbatim
-from suffice.checks.whole import WholeAnswer
 from suffice.models.embedder import Embedder
 from suffice.models.verifier import Verifier
 from suffice.settings import ChecksSettings
+
+
+def rule_checks(
+    settings: ChecksSettings,
+    documents: Documents | None = None,
+    *,
+    day: date | None = None,
+    uncited: bool = False,
+) -> tuple[Check, ...]:
+    """The structure, citation, literal and omission checks. `SwitchedOff` replaces disabled checks.
+
+    `documents` looks up sources that were not retrieved. `day` is the date on which versions must
+    be in force. `uncited` means that the answer has no citations and needs none.
+    """
+    wanted: tuple[tuple[bool, Check], ...] = (
+        (settings.structure, Structure(settings.min_words, uncited)),
+        (settings.citations and not uncited, Citations(documents, day)),
+        (settings.literals, Literals()),
+        (settings.omission, Omission()),
+    )
+    return tuple(check if on else SwitchedOff(check.name) for on, check in wanted)
+
 
 SUPPORTING = ("verbatim", "entailment")
 """The checks that can find support for a claim in a passage."""

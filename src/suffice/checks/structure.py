@@ -1,17 +1,71 @@
 """Checks the form of a draft without the evidence: is it an answer, does it cite sources, is it
-complete, and does it admit to relying on the model's own knowledge?"""
+complete, and does it admit to relying on the model's own knowledge?
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from suffice.checks.claim_text import statements
+from suffice.checks.claim_text import statements, without_gaps
 from suffice.deadline import watched
+from suffice.models.embedder import Embedder
+from suffice.models.llm.verifier import below_llm
+from suffice.models.verifier import Pair, Verifier, log_odds
 from suffice.text.claims import Statement, StatementKind
-from suffice.text.cutoff import cut_off
-from suffice.text.marks import bare
-from suffice.types import Claim, Code, Draft, Evidence, Finding, Hallucination, Support
+from suffice.text.marks import bare, citations
+from suffice.text.question import several, with_subject
+from suffice.types import Claim, Code, Draft, Evidence, Finding, Hallucination, Rescue, Support
+
+_OPEN_MARK = re.compile(
+    r"[\[【［(]\s*(?:\^?\d[\d\s,;–-]*|(?:source|passage|document)s?\s*\d*)?$", re.I
+)
+_FENCE = re.compile(r"(?m)^[ \t]*(?:```|~~~)")
+_UNIT = re.compile(r"[ \t]*(?:[-*+•]\s|\d{1,3}[.)]\s|#{1,6}\s|\*\*)")
+_ENDS = tuple(".!?…。！？)]}\"'”’»*_`>")
+_BREAKS = tuple(",;:(-–—/&+=")
+_TERMINAL = re.compile(r"[.!?…。！？][\"'”’)\]*_]*(?:\s|$)")
+# No sentence ends with one of these words.
+_DANGLING = re.compile(
+    r"\b(?:the|an?|and|or|but|nor|of|to|from|with|without|by|for|at|in|on|into|than|that|which|who|"
+    r"whose|because|if|unless|although|while|when|where|is|are|was|were|be|been|has|have|had|will|"
+    r"would|can|could|may|might|must|should|their|its|his|her|your|our|my|least|between|per|as|"
+    r"about|approximately|such|e\.g|i\.e)$",
+    re.IGNORECASE,
+)
+_TAIL = 2_000
+_LINE = 8
+
+
+def cut_off(text: str) -> bool:
+    """Whether the end of a text is missing. A missing full stop alone is not enough."""
+    stripped = text.rstrip()
+    if not stripped:
+        return False
+    if len(_FENCE.findall(stripped)) % 2:
+        return True
+    tail = stripped[-_TAIL:]
+    if _OPEN_MARK.search(tail):
+        return True
+    marks = citations(tail)
+    if marks and marks[-1][0][1] == len(tail):
+        return False  # a citation ends a complete sentence
+    line = tail[tail.rfind("\n") + 1 :]
+    if line.lstrip().startswith("|"):
+        return not line.endswith("|")
+    if tail.endswith(_BREAKS) or _DANGLING.search(tail) or line.count("(") > line.count(")"):
+        return True
+    if tail.endswith(_ENDS) or _UNIT.match(line) or _is_address(line.split()[-1]):
+        return False
+    # The last sentence has no full stop although others do. In a short line this is normal.
+    before = line if len(line.split()) < _LINE else stripped
+    return bool(_TERMINAL.search(before))
+
+
+def _is_address(word: str) -> bool:
+    return "@" in word[:-1] or "/" in word[:-1]
+
 
 # First person only: documents may discuss models and their training data.
 _FROM_MEMORY = re.compile(
@@ -115,3 +169,73 @@ def _from_memory(words: str) -> bool:
 def _ends(text: str, claim: Claim) -> bool:
     """Whether only white space, or at most the start of a citation, follows a claim."""
     return not re.search(r"\w{2}", text[claim.end :])
+
+
+LEAST = -0.65
+LEAST_OF_SEVERAL = 1.4
+"""A draft's score is the log-odds that it answers the question, as judged by the verifier, plus
+`_SIMILARITY` times its cosine with the question. Below the first limit, the draft does not address
+the question. Below the second, one of several questions counts as unanswered, which only adds a
+caveat. Of 297 correct answers in `written` dev, 2 % are below the first limit and 10 % below the
+second. For answers to questions about other documents, it is 93 % and 100 %; for answers to other
+questions about the same document, 37 % and 68 %. With the verifier alone, also at 2 % of correct
+answers, the first limit finds 59 % and 27 %, because short answers do not repeat their question."""
+_SIMILARITY = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Addresses:
+    """Flags a draft that does not address the question, however well it is backed. It does not
+    judge correctness. Extractive drafts are skipped, because their quotations were selected for the
+    question."""
+
+    verifier: Verifier
+    embedder: Embedder
+    name: str = "addresses"
+
+    def judge(self, draft: Draft, evidence: Evidence) -> list[Finding]:
+        if not evidence.question or not draft.claims:
+            return self._findings(draft, reason="there is no question to compare with")
+        if draft.drafter == Rescue.EXTRACTIVE:
+            if draft.unanswered:
+                reason = not_answered(draft.unanswered)
+                return self._findings(draft, reason=reason, code=Code.UNANSWERED)
+            return self._findings(draft, reason="the quotations were selected for the question")
+        asked = several(evidence.wanted)
+        text = without_gaps(draft.text)
+        pairs = [Pair(question, (text,)) for question in with_subject(asked)]
+        scores = below_llm(self.verifier).sufficiency(pairs)
+        if unchecked := scores[0].unchecked:
+            return self._findings(draft, reason=unchecked)
+        best = max(score.enough for score in scores)
+        said, *wanted = self.embedder.embed([text, *asked])
+        near = [
+            log_odds(score.enough) + _SIMILARITY * float(vector @ said)
+            for score, vector in zip(scores, wanted, strict=True)
+        ]
+        several_asked = zip(asked, near, strict=True) if len(asked) > 1 else ()
+        left = [question for question, found in several_asked if found < LEAST_OF_SEVERAL]
+        if max(near) < LEAST:
+            reason = f"the answer does not address the question ({best:.2f})"
+            return self._findings(draft, best, reason, Code.BESIDE)
+        if left:
+            return self._findings(draft, best, not_answered(left), Code.UNANSWERED)
+        return self._findings(draft, best, f"the answer addresses the question ({best:.2f})")
+
+    def _findings(
+        self,
+        draft: Draft,
+        score: float | None = None,
+        reason: str = "",
+        code: Code | None = None,
+    ) -> list[Finding]:
+        return [
+            Finding(claim, self.name, Support.UNCHECKED, score, reason=reason, code=code)
+            for claim in draft.claims
+        ]
+
+
+def not_answered(questions: Sequence[str]) -> str:
+    """A reason that lists the questions left unanswered."""
+    named = (one.strip(" ?") for one in questions)
+    return f"Not answered: {'; '.join(f'“{one}”' for one in named)}"

@@ -13,11 +13,10 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
 
-from suffice.checks.aligned import roots
 from suffice.checks.claim_text import statements
+from suffice.checks.entailment import roots
 from suffice.switch import rule
-from suffice.text.claims import Statement, StatementKind
-from suffice.text.nonclaims import nonclaim
+from suffice.text.claims import Statement, StatementKind, nonclaim
 from suffice.types import Draft, Evidence, Passage
 
 _JOINED = re.compile(r"\w\w|\d[.,]|[.,]\d")

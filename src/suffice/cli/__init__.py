@@ -20,7 +20,7 @@ from suffice.errors import ExtraMissing, SufficeError
 
 _COMMANDS = {
     "accounts": ("suffice.cli.accounts", "Add, list and disable accounts of the review site."),
-    "ask": ("suffice.cli.ask", "Answer a question from documents with citations, or refuse."),
+    "ask": ("suffice.cli.asking", "Answer a question from documents with citations, or refuse."),
     "audit": ("suffice.cli.audit", "Verify, inspect, replay and erase recorded decisions."),
     "batch": ("suffice.cli.batch", "Check or gate many rows, also on a Ray cluster."),
     "bench": ("suffice.cli.bench", "Measure retrieval, verifiers, gates and checks on your data."),
@@ -35,12 +35,12 @@ _COMMANDS = {
         "Try Suffice in the browser: gateway, review site and a sample handbook.",
     ),
     "documents": ("suffice.cli.documents", "List, show and retire documents and their versions."),
-    "feedback": ("suffice.cli.feedback", "Rate an answer."),
+    "feedback": ("suffice.cli.review", "Rate an answer."),
     "eval": ("suffice.cli.evaluate", "Evaluate the pipeline on labelled questions and drafts."),
-    "gaps": ("suffice.cli.gaps", "List topics that the documents do not cover, as a backlog."),
-    "gate": ("suffice.cli.gate", "Check whether the documents suffice to answer a question."),
+    "gaps": ("suffice.cli.golden", "List topics that the documents do not cover, as a backlog."),
+    "gate": ("suffice.cli.asking", "Check whether the documents suffice to answer a question."),
     "golden": ("suffice.cli.golden", "Run a golden set of questions and detect regressions."),
-    "index": ("suffice.cli.index", "Index documents into a store."),
+    "index": ("suffice.cli.documents", "Index documents into a store."),
     "keys": ("suffice.cli.keys", "Create, list and revoke API keys."),
     "mcp": ("suffice.cli.mcp", "Serve search, gate and checks to a model as MCP tools."),
     "monitor": ("suffice.cli.monitor", "Show metrics, alarms and the guarantee of the thresholds."),
@@ -49,18 +49,18 @@ _COMMANDS = {
         "Attack the system with cases generated from your documents.",
     ),
     "review": ("suffice.cli.review", "List decisions that await human review, and decide them."),
-    "search": ("suffice.cli.search", "Search for passages."),
+    "search": ("suffice.cli.asking", "Search for passages."),
     "serve": (
         "suffice.cli.serve",
         "Run the OpenAI-compatible gateway, which checks every answer of an LLM.",
     ),
     "show": ("suffice.cli.show_record", "Show a recorded decision, also as Markdown for a ticket."),
-    "teams": ("suffice.cli.teams", "Set, list and remove teams of keys that share a budget."),
+    "teams": ("suffice.cli.keys", "Set, list and remove teams of keys that share a budget."),
     "usage": (
         "suffice.cli.usage",
         "Report requests, tokens and verdicts by key, team, user or model.",
     ),
-    "webhooks": ("suffice.cli.webhooks", "List and retry webhook deliveries."),
+    "webhooks": ("suffice.cli.usage", "List and retry webhook deliveries."),
 }
 # Commands that need more than the store: their message names the extra that brings both.
 _ROOMS = {

@@ -11,7 +11,7 @@ from suffice.access.accounts import LONGEST, Accounts
 from suffice.access.keys import ALL, Principal, Role
 from suffice.cli import as_json as to_json
 from suffice.cli.keys import BY
-from suffice.cli.of_store import of_store, open_database
+from suffice.cli.options import of_store, open_database
 from suffice.errors import PrincipalError
 from suffice.settings import read_settings
 

@@ -2,30 +2,170 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import click
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
 
-from suffice.access.usage_report import forget_user
+from suffice.access.quotas import forget_user
 from suffice.cli import as_json as to_json
-from suffice.cli import show_audit as shown
-from suffice.cli.of_store import of_store, open_database, open_log
+from suffice.cli.asking import user
+from suffice.cli.options import JSON, QUIET, of_store, open_database, open_log
 from suffice.cli.progress import bars
-from suffice.cli.recording import user
-from suffice.cli.store_options import JSON, QUIET
+from suffice.cli.show import plain
 from suffice.errors import SettingsError, SufficeError
-from suffice.log.checkpoints.destinations import place
-from suffice.log.checkpoints.signing_keys import make_key, read_public
-from suffice.log.entry import Choice
-from suffice.log.moment import now, timestamp
-from suffice.log.prepare import FIELDS
-from suffice.record.decision import decision_of
-from suffice.record.log import PAGE
-from suffice.record.verification import record_verification
+from suffice.log.chain import now, timestamp
+from suffice.log.checkpoints import make_key, place, read_public
+from suffice.log.decision import decision_of
+from suffice.log.entry import Choice, Entry
+from suffice.log.log import PAGE
+from suffice.log.replay import Replayed, record_verification
+from suffice.log.verify import Verified
+from suffice.log.writer import FIELDS
 from suffice.settings import read_settings
+
+
+def line_json(value: Entry) -> dict[str, Any]:
+    """A record without its fields."""
+    return {
+        "sequence": value.sequence,
+        "id": value.id,
+        "time": value.time,
+        "clock": value.clock or None,
+        "kind": value.kind,
+        "caller": value.caller or None,
+        "tag": value.tag or None,
+        "link": value.link,
+    }
+
+
+def entry_json(value: Entry, *, proof: bool = False) -> dict[str, Any]:
+    found = {
+        **line_json(value),
+        "not_stored": list(value.not_stored),
+        "erased": list(value.erased),
+        "fields": value.fields(),
+    }
+    if not proof:
+        return found
+    shown = ("root", "seal", "manifest", "payload")
+    return {**found, **{name: getattr(value, name) for name in shown}}
+
+
+def verified_json(value: Verified) -> dict[str, Any]:
+    return {
+        "whole": value.whole,
+        "log": value.log,
+        "records": value.records,
+        "last": {"sequence": value.last, "link": value.link},
+        "erased": value.erased,
+        "checkpoints": value.checkpoints,
+        "faults": [
+            {
+                "what": fault.what,
+                "sequence": fault.sequence,
+                "id": fault.id or None,
+                "said": fault.message,
+            }
+            for fault in value.faults
+        ],
+        "count": value.count,
+        "steps_back": value.steps_back,
+        "seconds": round(value.seconds, 3),
+    }
+
+
+def replayed_json(value: Replayed) -> dict[str, Any]:
+    return {
+        "record": value.id,
+        "same": value.same,
+        "differences": [
+            {"field": item.field, "was": item.was, "now": item.now} for item in value.differences
+        ],
+        "notes": list(value.notes),
+    }
+
+
+def show_verified(found: Verified) -> None:
+    console = Console()
+    rate = found.records / found.seconds if found.seconds else 0
+    counted = f"{found.records:,} records in {found.seconds:.1f} s ({rate:,.0f} a second)"
+    if found.whole:
+        console.print(Text.assemble(("Intact. ", "bold green"), counted))
+    else:
+        console.print(Text.assemble((f"{found.count} faults. ", "bold red"), counted))
+    for fault in found.faults:
+        name = f"  {fault.id}" if fault.id else ""
+        row = Text.assemble((f"{fault.sequence:>8}  ", "bold"), plain(f"{fault.message}{name}"))
+        console.print(row, soft_wrap=True)
+    if found.steps_back:
+        where = f"first before record {found.first_step_back:,}"
+        note = f"The time goes back at {found.steps_back:,} places, {where}: a clock was wrong."
+        console.print(Text(note, style="yellow"))
+    if found.erased:
+        console.print(Text(f"Content was erased from {found.erased:,} records.", style="dim"))
+    if not found.checkpoints:
+        note = "No checkpoints were given, so a completely rebuilt log would go undetected."
+        console.print(Text(note, style="dim"))
+
+
+def show_page(entries: Sequence[Entry]) -> None:
+    """Print a line per record. A narrow terminal omits some columns; `--json` has all."""
+    console = Console()
+    wide = console.width >= 110
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("number", justify="right", no_wrap=True)
+    table.add_column("id", no_wrap=True, overflow="ellipsis", width=26)
+    for name in ("time", "kind", *(("caller",) if wide else ())):
+        table.add_column(name, no_wrap=True)
+    room = max(8, console.width - (100 if wide else 66))
+    table.add_column("about", no_wrap=True, overflow="ellipsis", max_width=room)
+    for item in entries:
+        fields = item.fields()
+        named = f"{fields.get('act', '')} {fields.get('name', '')}".strip()  # records of keys
+        about = str(fields.get("question") or fields.get("why") or named)
+        who = [plain(item.caller)] if wide else []
+        time = item.time[:19] if wide else item.time[5:16]
+        table.add_row(str(item.sequence), item.id, time, item.kind, *who, plain(about))
+    console.print(table)
+
+
+def show_entry(value: Entry) -> None:
+    console = Console()
+    for name, content in line_json(value).items():
+        if content is not None:
+            row = Text.assemble((f"{name:>9}  ", "bold"), plain(str(content)))
+            console.print(row, soft_wrap=True)
+    for name, names in (("not stored", value.not_stored), ("erased", value.erased)):
+        if names:
+            console.print(Text.assemble((f"{name:>9}  ", "bold"), ", ".join(names)))
+    for name, content in value.fields().items():
+        console.print(Text(f"\n{name}", style="bold cyan"))
+        rendered = json.dumps(content, ensure_ascii=False, indent=2)
+        console.print(plain(rendered.encode("utf-8", "replace").decode()), soft_wrap=True)
+
+
+def show_replayed(done: Replayed) -> None:
+    console = Console()
+    if done.same:
+        console.print(Text("Same decision.", style="bold green"))
+    for item in done.differences:
+        was, now = (json.dumps(value, ensure_ascii=False) for value in (item.was, item.now))
+        console.print(
+            Text.assemble((f"{item.field}: ", "bold"), plain(was), (" → ", "dim"), plain(now)),
+            soft_wrap=True,
+        )
+    for note in done.notes:
+        console.print(Text(note, style="dim"))
+
 
 _MOMENT = click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S"])
 
@@ -72,7 +212,7 @@ def verify(
         )
     if record:
         record_verification(log, found, user())
-    to_json.show(shown.verified(found)) if as_json else shown.show_verified(found)
+    to_json.show(verified_json(found)) if as_json else show_verified(found)
     return 0 if found.whole else 2
 
 
@@ -103,10 +243,10 @@ def show(
     log = open_log(read_settings(config), store)
     if id is not None:
         entry = log.entry(id)
-        to_json.show(shown.entry(entry)) if as_json else shown.show_entry(entry)
+        to_json.show(entry_json(entry)) if as_json else show_entry(entry)
         return 0
     entries = log.page(Choice(kind=kind, caller=caller, before=before), most)
-    to_json.show([shown.line(entry) for entry in entries]) if as_json else shown.show_page(entries)
+    to_json.show([line_json(entry) for entry in entries]) if as_json else show_page(entries)
     return 0
 
 
@@ -135,7 +275,7 @@ def export(
     log = open_log(read_settings(config), store)
     choice = Choice(kind, since=_written(since), until=_written(until))
     entries = [log.entry(id)] if id else log.entries(choice)
-    to_json.write_lines((shown.entry(entry, proof=proof) for entry in entries), out)
+    to_json.write_lines((entry_json(entry, proof=proof) for entry in entries), out)
     return 0
 
 
@@ -151,15 +291,15 @@ def replay(id: str, config: str | None, store: str | None, as_json: bool) -> int
 
     Exit code 0: same decision. 2: differences were found and are listed. 1: error.
     """
-    from suffice.record.replay import replay as again
-    from suffice.record.replay import stored_documents
+    from suffice.log.replay import replay as again
+    from suffice.log.replay import stored_documents
 
     log = open_log(read_settings(config), store)
     entry = log.entry(id)
     decision = decision_of(entry)  # fails before models are loaded
     documents = stored_documents(log.database, decision)
     done = again(entry, log.entry(entry.fields()["setup"]), documents)
-    to_json.show(shown.replayed(done)) if as_json else shown.show_replayed(done)
+    to_json.show(replayed_json(done)) if as_json else show_replayed(done)
     return 0 if done.same else 2
 
 

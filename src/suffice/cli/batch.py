@@ -13,15 +13,14 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from suffice.batch.engines import Engine, OneProcess, OnRay
-from suffice.batch.run import ROWS_A_CHUNK, Summary, run_batch
-from suffice.batch.task import Task
 from suffice.cli import as_json as to_json
+from suffice.cli.options import CONFIG, JSON, QUIET
 from suffice.cli.progress import bars
-from suffice.cli.store_options import CONFIG, JSON, QUIET
 from suffice.errors import SettingsError
 from suffice.evidence.index import today
 from suffice.gate.policies.policy import known_policy
+from suffice.lab.batch.rows import Task
+from suffice.lab.batch.run import ROWS_A_CHUNK, Engine, OneProcess, OnRay, Summary, run_batch
 from suffice.settings import Settings, read_settings
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import click
 from rich import box
@@ -12,14 +13,460 @@ from rich.console import Console
 from rich.table import Table
 
 from suffice.cli import as_json as to_json
-from suffice.cli.bench_answers import answers
-from suffice.cli.bench_conflict import conflict
-from suffice.cli.bench_gate import gate
-from suffice.cli.bench_verifier import grounding, sufficiency
+from suffice.cli.options import CONFIG, JSON, QUIET, F, with_options
 from suffice.cli.progress import bars
 from suffice.cli.show import plain
-from suffice.cli.store_options import CONFIG, JSON, QUIET
-from suffice.settings import read_settings
+from suffice.settings import LlmSettings, read_settings
+
+_COLUMNS = {
+    "auroc": "AUROC",
+    "balanced_accuracy": "bal.\nacc.",
+    "open_rate": "open",
+    "coverage_at_5": "served\nat 5 %\nrisk",
+    "aurc": "AURC",
+}
+
+
+@click.command()
+@click.argument("data", type=click.Path(path_type=Path))
+@click.option(
+    "--policy",
+    "policies",
+    multiple=True,
+    default=("all",),
+    help="Policy to measure, or all (repeatable; default: all).",
+)
+@click.option(
+    "--tier",
+    type=click.Choice(["fast", "strong", "llm"]),
+    help="Verifier tier (default: from the settings).",
+)
+@click.option("--limit", type=click.IntRange(min=1), help="Rows of each set (default: all).")
+@click.option("--plots", type=click.Path(path_type=Path), help="Folder for PNG and SVG plots.")
+@CONFIG
+@JSON
+@QUIET
+def gate(
+    data: Path,
+    policies: tuple[str, ...],
+    tier: str | None,
+    limit: int | None,
+    plots: Path | None,
+    config: str | None,
+    as_json: bool,
+    quiet: bool,
+) -> int:
+    """Measure how well each policy opens the gate only if the passages in DATA answer the question.
+
+    DATA rows are {"set", "question", "evidence": [passage, …], "sufficient": true or false}; JSON
+    lines, optionally gzipped. AURC is the area under the risk-coverage curve; lower is better.
+    """
+    import numpy as np
+
+    from suffice.lab.eval.gate import NAMES, bench_gate, need_plots, plot_gate
+    from suffice.lab.eval.gate import policies as opened
+    from suffice.models.catalog import open_embedder, open_verifier
+
+    unknown = [name for name in policies if name not in (*NAMES, "all")]
+    if unknown:
+        raise click.BadParameter(f"unknown policy '{unknown[0]}'; allowed: {', '.join(NAMES)}, all")
+    if plots:
+        need_plots()
+    settings = read_settings(config)
+    verifier = open_verifier(settings.verifier, tier or "", settings.draft)
+    judges = opened(NAMES if "all" in policies else policies, settings.gate, verifier)
+    with bars(quiet=quiet) as progress:
+        embedder = open_embedder(settings.embedder)
+        figures, decided, rows = bench_gate(data, judges, embedder, limit, progress)
+    figures = {"tier": verifier.tier, "model": verifier.id, **figures}
+    if plots:
+        positive = np.array([bool(row["sufficient"]) for row in rows])
+        plot_gate(decided, positive, [row["set"] for row in rows], plots)
+    to_json.show(figures) if as_json else _show_gate(figures)
+    return 0
+
+
+def _show_gate(figures: Mapping[str, Any]) -> None:
+    """Print one block per set with one line per policy, then the means."""
+    by_policy = figures["policies"]
+    table = Table(box=box.SIMPLE_HEAD)
+    table.add_column("", overflow="ellipsis")
+    for title in (*_COLUMNS.values(), "learned AURC\nminus this one"):
+        table.add_column(title, justify="right", no_wrap=True)
+    sets = list(next(iter(by_policy.values()))["sets"])
+    for name in (*sets, "mean of sets"):
+        table.add_section()
+        table.add_row(plain(name), style="bold")
+        for policy, found in by_policy.items():
+            row = found["means"] if name == "mean of sets" else found["sets"][name]
+            cells = [_gate_cell(row.get(key)) for key in _COLUMNS]
+            table.add_row(f"  {policy}", *cells, _apart(row.get("learned_minus")))
+    console = Console()
+    console.print(table)
+    console.print(f"{figures['model']} ({figures['tier']}), {figures['embedder']}", highlight=False)
+
+
+def _gate_cell(value: float | None) -> str:
+    return "–" if value is None else f"{value:.3f}"
+
+
+def _apart(paired: Mapping[str, float] | None) -> str:
+    if paired is None:
+        return ""
+    return f"{paired['aurc']:+.3f} ({paired['low']:+.3f} to {paired['high']:+.3f})"
+
+
+Figures = Mapping[str, Any]
+_WIDE = 96
+"""Terminal width in characters from which table columns are two spaces apart."""
+
+
+def options(command: F) -> F:
+    """Add the options shared by all verifier benchmarks."""
+    return with_options(
+        command,
+        click.argument("data", type=click.Path(path_type=Path)),
+        click.option(
+            "--tier",
+            type=click.Choice(["fast", "strong", "llm"]),
+            help="Verifier: fast, strong, or llm for your own LLM (default: from the settings).",
+        ),
+        click.option(
+            "--limit",
+            type=click.IntRange(min=1),
+            help="Rows of each set; the selection is deterministic (default: all).",
+        ),
+        CONFIG,
+        JSON,
+        QUIET,
+    )
+
+
+def llm_options(command: F) -> F:
+    """Add the options that select the LLM for `--tier llm`."""
+    return with_options(
+        command,
+        click.option("--llm", metavar="URL", help="Base URL of the LLM (default: verifier.llm)."),
+        click.option("--model", metavar="NAME", help="Model name."),
+        click.option(
+            "--key-env", metavar="NAME", help="Environment variable that holds the API key."
+        ),
+        click.option(
+            "--ask",
+            type=click.Choice(["band", "always"]),
+            help="Query the LLM only where the cheaper tier is unsure (band), or for every row.",
+        ),
+    )
+
+
+@click.command()
+@options
+@llm_options
+def grounding(as_json: bool, **given: Any) -> int:
+    """Measure how well the verifier detects supported claims in DATA.
+
+    DATA rows are {"set", "evidence", "claim", "label", "question"?, "task"?}; the label is entail
+    (supported) or one of neutral, contradict, not_entail, partial. JSON lines, optionally gzipped.
+    """
+    from suffice.lab.eval.verifiers import bench_grounding
+
+    figures = _measured(bench_grounding, **given)
+    labels = "supported", "length_auroc", "shorter answers"
+    to_json.show(figures) if as_json else _show_verifier(figures, *labels)
+    return 0
+
+
+@click.command()
+@options
+@llm_options
+def sufficiency(as_json: bool, **given: Any) -> int:
+    """Measure how well the verifier detects questions in DATA that their passages answer.
+
+    DATA rows are {"set", "question", "evidence": [passage, …], "sufficient": true or false}; JSON
+    lines, optionally gzipped.
+    """
+    from suffice.lab.eval.verifiers import bench_sufficiency
+
+    figures = _measured(bench_sufficiency, **given)
+    labels = "sufficient", "evidence_length_auroc", "longer evidence"
+    to_json.show(figures) if as_json else _show_verifier(figures, *labels)
+    return 0
+
+
+def _measured(
+    bench: Callable[..., Figures],
+    data: Path,
+    tier: str | None,
+    limit: int | None,
+    config: str | None,
+    quiet: bool,
+    **llm: Any,
+) -> Figures:
+    from suffice.models.catalog import open_verifier
+
+    settings = read_settings(config)
+    chosen = settings.verifier
+    if tier == "llm":
+        chosen = replace(chosen, llm=_named(chosen.llm, **llm))
+    elif any(llm.values()):
+        raise click.UsageError("--llm, --model, --key-env and --ask require --tier llm.")
+    verifier = open_verifier(chosen, tier or "", settings.draft)
+    with bars(quiet=quiet) as progress:
+        return bench(data, verifier, limit, progress)
+
+
+def _named(
+    settings: LlmSettings,
+    llm: str | None,
+    model: str | None,
+    key_env: str | None,
+    ask: Literal["band", "always"] | None,
+) -> LlmSettings:
+    """Apply the command line options. A configured API key is never sent to another URL."""
+    if llm and llm != settings.url:
+        settings = replace(settings, url=llm, model="", key_env="")
+    return replace(
+        settings,
+        model=model or settings.model,
+        key_env=key_env or settings.key_env,
+        ask=ask or settings.ask,
+    )
+
+
+def _show_verifier(figures: Figures, good: str, length: str, guess: str) -> None:
+    """Print each set with its tasks, then the pooled figures and the mean of the sets."""
+    columns = {
+        "n": "n",
+        "share_positive": f"{good[:4]}.\nshare",
+        "auroc": "AUROC",
+        "balanced_accuracy": "bal.\nacc.",
+        "accuracy": "acc.",
+        "f1": "F1",
+        "f1_flag_all": "F1\nflag\nall",
+        length: "AUROC\nby\nlength",
+        "coverage_at_5_risk": "served\nat 5 %\nrisk",
+        "ece": "ECE",
+        "ms_per_row": "ms",
+    }
+    console = Console()
+    table = sets_table(figures, columns, padding=1 if console.width >= _WIDE else 0)
+    table.add_row("mean of sets", *cells(figures["means"], columns))
+    console.print(table)
+    for line in _verifier_notes(figures, good, guess):
+        console.print(line, markup=False, highlight=False)
+
+
+def sets_table(figures: Figures, columns: Mapping[str, str], *, padding: int) -> Table:
+    """A table with a row for each set and task, and a row for the pooled figures."""
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, padding, 0, 0))
+    table.add_column("", min_width=10, overflow="ellipsis")
+    for title in columns.values():
+        table.add_column(title, justify="right", no_wrap=True)
+    for name, row in lines(figures["sets"]):
+        table.add_row(plain(name), *cells(row, columns))
+    table.add_section()
+    table.add_row("pooled", *cells(figures["pooled"], columns))
+    return table
+
+
+def lines(sets: Mapping[str, Figures]) -> Iterator[tuple[str, Figures]]:
+    for name, row in sets.items():
+        yield name, row
+        for task, figures in row.get("tasks", {}).items():
+            yield f"  {task}", figures
+
+
+def cells(row: Figures, columns: Iterable[str]) -> Iterator[str]:
+    """Format a row. An undefined figure is a dash, an absent figure an empty cell."""
+    for name in columns:
+        value = row.get(name)
+        if value is None:
+            yield "–" if name in row else ""
+        elif name == "n":
+            yield f"{value:,}"
+        else:
+            yield f"{value:.1f}" if name == "ms_per_row" else f"{value:.3f}"
+
+
+def _verifier_notes(figures: Figures, good: str, guess: str) -> Iterator[str]:
+    pooled = figures["pooled"]
+    scored = f" · score: {figures['aggregation']}" if "aggregation" in figures else ""
+    most = f" · at most {figures['limit']:,} rows of each set" if figures["limit"] else ""
+    yield f"{figures['model']} ({figures['tier']}){most}"
+    threshold = f"threshold {figures['threshold']:g}"
+    yield f"{good}: {threshold}{scored} · pooled ECE {pooled['ece']:.3f}"
+    yield f'F1 is for the class "not {good}"; AUROC by length ranks {guess} as more {good}.'
+    if "llm" in figures:
+        llm = figures["llm"]
+        yield (
+            f"LLM: {llm['calls']:,} calls, {llm['tokens']:,} tokens, {llm['seconds']:,.1f} s · "
+            f"decided {llm['spoke']:.1%} of rows, fell back in {llm['fell_back']:.1%}"
+        )
+    if pooled["unchecked"]:
+        counts = f"{pooled['unchecked']:,} of {pooled['checks']:,}"
+        yield f"{counts} checks were inconclusive and counted as 0."
+
+
+_MOST = 8
+"""Number of kinds of objections to show; `--json` has all of them."""
+
+
+@click.command()
+@click.option(
+    "--uncited", is_flag=True, help="The answers have no citations: check against all passages."
+)
+@click.option(
+    "--task",
+    "tasks",
+    multiple=True,
+    help="Only rows of this task, if rows have tasks (repeatable; default: qa and summary; all "
+    "disables the filter).",
+)
+@options
+def answers(
+    data: Path,
+    tier: str | None,
+    limit: int | None,
+    config: str | None,
+    as_json: bool,
+    quiet: bool,
+    uncited: bool,
+    tasks: tuple[str, ...],
+) -> int:
+    """Measure how well `check` detects unsupported answers in DATA.
+
+    DATA rows are as in `bench grounding`, optionally with "spans": [[start, end, …], …] that mark
+    unsupported text. Any verdict but SERVE counts as flagged; the verifier alone is the baseline.
+    """
+    from suffice.answers import Checker
+    from suffice.lab.eval.answers import TASKS, bench_answers
+    from suffice.models.catalog import open_verifier
+
+    settings = read_settings(config)
+    with bars(quiet=quiet) as progress:
+        figures = bench_answers(
+            data,
+            open_verifier(settings.verifier, tier or "", settings.draft),
+            lambda verifier: Checker.of(settings, verifier, uncited=uncited),
+            limit,
+            progress,
+            tasks=() if "all" in tasks else tasks or TASKS,
+        )
+    to_json.show(figures) if as_json else _show_answers(figures)
+    return 0
+
+
+def _show_answers(figures: Figures) -> None:
+    columns = {
+        "n": "n",
+        "share_positive": "supp.\nshare",
+        "f1": "F1",
+        "precision": "prec.",
+        "recall": "recall",
+        "balanced_accuracy": "bal.\nacc.",
+        "span_f1": "span\nF1",
+        "false_withhold": "false\nwithh.",
+        "verifier_f1": "F1,\nverif.\nalone",
+        "f1_flag_all": "F1,\nflag\nall",
+        "ms_per_row": "ms",
+    }
+    table = sets_table(figures, columns, padding=1)
+    console = Console()
+    console.print(table, _objections(figures["pooled"]["against"]))
+    for line in _answers_notes(figures):
+        console.print(line, markup=False, highlight=False)
+
+
+def _objections(against: Mapping[str, Mapping[str, Figures]]) -> Table:
+    """Count the answers each check objected to, by whether the answer is supported."""
+    good, bad = against["supported"], against["not supported"]
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    table.add_column("answers with this objection", no_wrap=True)
+    table.add_column("supported", justify="right")
+    table.add_column("not supported", justify="right")
+    names = dict.fromkeys((*good, *bad))
+    ranked = sorted(names, key=lambda name: -_answers(good, name) - _answers(bad, name))
+    for name in ranked[:_MOST]:
+        table.add_row(name, str(_answers(good, name)), str(_answers(bad, name)))
+    return table
+
+
+def _answers(objections: Mapping[str, Figures], name: str) -> int:
+    return int(objections[name]["answers"]) if name in objections else 0
+
+
+def _answers_notes(figures: Figures) -> Iterator[str]:
+    most = f" · at most {figures['limit']:,} rows of each set" if figures["limit"] else ""
+    against = "all passages" if figures["uncited"] else "the passages they cite"
+    yield f"{figures['model']} ({figures['tier']}) · answers checked against {against}{most}"
+    yield 'F1 is for the class "not supported"; any verdict but SERVE counts as flagged. Span F1'
+    yield "counts characters. False withholding: supported answers with verdict WITHHOLD or REVIEW."
+
+
+@click.command()
+@options
+def conflict(
+    data: Path, tier: str | None, limit: int | None, config: str | None, as_json: bool, quiet: bool
+) -> int:
+    """Measure how well contradictions between documents in DATA are detected.
+
+    DATA rows are {"set", "question", "documents": [{"text", "type", "answer"}, …]}; "type" is
+    correct, misinfo or noise, and "answer" is the answer that the document gives. JSON lines,
+    optionally gzipped.
+    """
+    from suffice.gate.conflict.detect import Conflicts
+    from suffice.lab.eval.conflict import bench_conflict
+    from suffice.models.catalog import open_verifier
+
+    settings = read_settings(config)
+    verifier = open_verifier(settings.verifier, tier or "", settings.draft)
+    conflicts = Conflicts(verifier, settings.gate.conflict)
+    with bars(quiet=quiet) as progress:
+        figures = bench_conflict(data, conflicts, limit, progress)
+    to_json.show(figures) if as_json else _show_conflict(figures)
+    return 0
+
+
+def _show_conflict(figures: Figures) -> None:
+    pairs = _table("pairs", "n", "positive", "AUROC", "precision", "recall")
+    for name, row in {**figures["asked"], "all": figures["pairs"]}.items():
+        columns = ("n", "positive", "auroc", "precision", "recall")
+        pairs.add_row(name, *(_cell(row[column]) for column in columns))
+    kinds = _table("documents", "n", "conflict", "ambiguous")
+    for name, row in figures["pairs"]["kinds"].items():
+        kinds.add_row(name, *(_cell(row[column]) for column in ("n", "conflict", "ambiguous")))
+    console = Console()
+    console.print(pairs, kinds)
+    for line in _conflict_notes(figures):
+        console.print(line, markup=False, highlight=False)
+
+
+def _conflict_notes(figures: Figures) -> Iterator[str]:
+    planted, clean = figures["planted"], figures["clean"]
+    yield (
+        f"A conflict is reported in {_cell(planted['share'])} of {planted['n']} questions with "
+        f"planted misinformation,"
+    )
+    yield f"and in {_cell(clean['share'])} of the same questions without it."
+    yield (
+        f"{figures['model']}, threshold {figures['threshold']:g}; "
+        f"{figures['ms_per_evidence']:.0f} ms per question."
+    )
+
+
+def _table(first: str, *others: str) -> Table:
+    table = Table(box=box.SIMPLE_HEAD)
+    table.add_column(first, no_wrap=True)
+    for name in others:
+        table.add_column(name, justify="right", no_wrap=True)
+    return table
+
+
+def _cell(value: float | None) -> str:
+    """Format a figure; an undefined figure is a dash."""
+    if value is None:
+        return "–"
+    return f"{value:,}" if isinstance(value, int) else f"{value:.3f}"
 
 
 @click.group()
@@ -47,8 +494,7 @@ def retrieval(data: tuple[Path, ...], config: str | None, as_json: bool, quiet: 
     {"id", "title"?, "text"} and QUERIES {"query", "relevant": {id: gain}}: nDCG@10, recall@100 and
     search times, which exclude embedding the query. JSON lines, optionally gzipped.
     """
-    from suffice.eval.retrieval import bench_retrieval
-    from suffice.eval.search_places import bench_places
+    from suffice.lab.eval.retrieval import bench_places, bench_retrieval
 
     settings = read_settings(config)
     folders = [path for path in data if path.is_dir()]

@@ -2,28 +2,264 @@
 
 from __future__ import annotations
 
+import re
 import sys
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from html import escape
+from itertools import pairwise
 from pathlib import Path
 
 import click
 
 from suffice.answers import Checker
 from suffice.cli import as_json as to_json
-from suffice.cli.check_page import page
-from suffice.cli.recording import Wish, recorded, recorder, show_record
-from suffice.cli.show_check import show_checked
-from suffice.cli.store_options import CONFIG, JSON
+from suffice.cli.asking import Wish, recorded, recorder, show_record
+from suffice.cli.options import CONFIG, JSON
+from suffice.cli.show_verdict import show_checked
 from suffice.errors import AnswerError, SourceMissing, SufficeError
-from suffice.evidence.bundle import read_bundle, read_piece
 from suffice.evidence.inputs import Given
-from suffice.evidence.read.decode import unix_lines
-from suffice.evidence.sources import Cutting, check_exists
-from suffice.models.caching import CachedEmbedder
+from suffice.evidence.read.source import unix_lines
+from suffice.evidence.sources import Cutting, check_exists, read_bundle, read_piece
+from suffice.log.setup import Setup
 from suffice.models.catalog import open_embedder, open_verifier
 from suffice.models.embedder import Embedder
-from suffice.record.setup import Setup
+from suffice.models.verifier import CachedEmbedder
 from suffice.settings import Settings, read_settings
+from suffice.types import Finding, Passage, Support, Verdict
+from suffice.verdict.assess import ClaimStatus, claim_statuses
+
+STYLE = """
+:root{color-scheme:light dark;--back:#fff;--soft:#f6f7f9;--line:#d9dde3;--text:#1b1f24;
+--dim:#5b6470;--good:#18794e;--bad:#c62a2f;--weak:#946800;--none:#6b7280;
+--good-bg:#e3f6ea;--bad-bg:#fde6e6;--weak-bg:#fdf2d0;--none-bg:#ebedf0}
+@media (prefers-color-scheme:dark){:root{--back:#14171a;--soft:#1c2024;--line:#343a41;
+--text:#e8eaed;--dim:#9aa4b0;--good:#5fd39a;--bad:#ff9592;--weak:#f2c94c;--none:#a3acb8;
+--good-bg:#12331f;--bad-bg:#46191b;--weak-bg:#3a2f0b;--none-bg:#2a2f35}}
+*{box-sizing:border-box}
+body{margin:0;background:var(--back);color:var(--text);
+font:16px/1.55 system-ui,-apple-system,"Segoe UI",Roboto,sans-serif}
+header{padding:1.4rem 2rem 1rem;border-bottom:1px solid var(--line);background:var(--soft);
+border-top:6px solid var(--weak)}
+header.good{border-top-color:var(--good)}header.bad{border-top-color:var(--bad)}
+header p{margin:.2rem 0}.action{font-size:1.5rem;font-weight:700;letter-spacing:.02em}
+header.good .action{color:var(--good)}header.bad .action{color:var(--bad)}
+header.mixed .action{color:var(--weak)}
+.asked{color:var(--dim)}.asked::before{content:"Question: "}
+dl{display:flex;flex-wrap:wrap;gap:.3rem 1.6rem;margin:.8rem 0}dl div{display:flex;gap:.4rem}
+dt{color:var(--dim)}dd{margin:0;font-weight:600}
+header ul{margin:.4rem 0;padding-left:1.2rem;color:var(--dim)}
+main{display:grid;grid-template-columns:minmax(0,1fr) minmax(0,1fr);gap:2rem;padding:1rem 2rem 4rem;
+max-width:1500px;margin:0 auto}
+.right{position:sticky;top:0;align-self:start;max-height:100vh;overflow:auto;padding-bottom:2rem}
+h2{font-size:.85rem;text-transform:uppercase;letter-spacing:.08em;color:var(--dim);
+margin:1.2rem 0 .6rem}
+h3{font-size:1rem;margin:0}.n{color:var(--dim);font-weight:600}
+.answer,.text{white-space:pre-wrap;overflow-wrap:anywhere}.answer{font-size:1.08rem}
+a{color:inherit}
+.claim{text-decoration:none;border-radius:3px;padding:.05em .15em;border-bottom:2px solid}
+.claim.backed{background:var(--good-bg);border-color:var(--good)}
+.claim.contradicted{background:var(--bad-bg);border-bottom:3px double var(--bad)}
+.claim.unbacked{background:var(--weak-bg);border-bottom-style:dashed;border-color:var(--weak)}
+.claim.unchecked{background:var(--none-bg);border-bottom-style:dotted;border-color:var(--none)}
+.legend{font-size:.9rem}.legend .claim{margin-right:.5rem}
+.card,.passage{border:1px solid var(--line);border-radius:8px;padding:.7rem 1rem;margin:.7rem 0}
+.card{border-left:4px solid var(--none)}.card p{margin:.25rem 0}
+.card.backed{border-left-color:var(--good)}.card.contradicted{border-left-color:var(--bad)}
+.card.unbacked{border-left-color:var(--weak)}
+.badge{font-size:.78rem;font-weight:700;text-transform:uppercase;letter-spacing:.03em}
+.badge.backed{color:var(--good)}.badge.contradicted{color:var(--bad)}
+.badge.unbacked{color:var(--weak)}.badge.unchecked{color:var(--none)}
+.said{text-decoration:none;overflow-wrap:anywhere}.reason,.about{color:var(--dim)}
+.about{font-size:.88rem;margin:.1rem 0 .4rem}.omitted{color:var(--weak)}
+summary{cursor:pointer;color:var(--dim);font-size:.85rem}
+table{border-collapse:collapse;font-size:.85rem;width:100%}
+td{padding:.15rem .5rem .15rem 0;vertical-align:top;border-top:1px solid var(--line)}
+mark{color:inherit;border-radius:3px;padding:.05em 0}mark a{text-decoration:none}
+mark.backed{background:var(--good-bg);box-shadow:0 2px 0 var(--good)}
+mark.contradicted{background:var(--bad-bg);box-shadow:0 2px 0 var(--bad)}
+mark.unbacked{background:var(--weak-bg);box-shadow:0 2px 0 var(--weak)}
+mark.near{background:none;border-bottom:1px dashed var(--dim)}
+mark.unchecked{background:var(--none-bg);box-shadow:0 2px 0 var(--none)}
+i:target+mark,i:target+i+mark,.passage:target,.card:target,.claim:target{outline:3px solid #4c8bf5;
+outline-offset:2px}
+a:focus-visible{outline:3px solid #4c8bf5}
+@media (max-width:900px){main{grid-template-columns:minmax(0,1fr);padding:1rem}
+header{padding:1rem}.right{position:static;max-height:none}}
+"""
+
+
+_CLASSES = {
+    Support.BACKED: "backed",
+    Support.CONTRADICTED: "contradicted",
+    Support.UNBACKED: "unbacked",
+    Support.UNCHECKED: "unchecked",
+}
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'"
+
+
+def page(verdict: Verdict) -> str:
+    """The HTML page. All text from the answer and the evidence is escaped."""
+    found = claim_statuses(verdict)
+    action = verdict.action.value
+    parts = (
+        "<!DOCTYPE html>",
+        '<html lang="en"><head><meta charset="utf-8">',
+        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">',
+        '<meta name="viewport" content="width=device-width, initial-scale=1">',
+        f"<title>{action}: checked answer</title><style>{STYLE}</style></head><body>",
+        _header(verdict, found),
+        '<main><section class="left"><h2>Answer</h2>',
+        f'<div class="answer">{_answer_html(verdict, found)}</div>',
+        "<h2>Claims</h2>" if found else "",
+        *map(_claim, found),
+        '</section><section class="right"><h2>Evidence</h2>',
+        *_passages_html(verdict, found),
+        "</section></main></body></html>",
+    )
+    return "\n".join(part for part in parts if part)
+
+
+def _header(verdict: Verdict, found: Sequence[ClaimStatus]) -> str:
+    kind = "good" if verdict.action.value == "SERVE" else "mixed" if verdict.served else "bad"
+    asked = f'<p class="asked">{_safe(verdict.question)}</p>' if verdict.question else ""
+    notes = "".join(f"<li>{_safe(note)}</li>" for note in verdict.notes)
+    return (
+        f'<header class="{kind}"><p class="action">{verdict.action.value}</p>{asked}'
+        f'<p class="why">{_safe(verdict.reason)}</p>'
+        f"<dl>{''.join(_figures(verdict, found))}</dl>"
+        f"{f'<ul>{notes}</ul>' if notes else ''}{_legend(found)}</header>"
+    )
+
+
+def _figures(verdict: Verdict, found: Sequence[ClaimStatus]) -> Iterator[str]:
+    shares = {
+        "confidence": verdict.confidence,
+        "faithfulness": verdict.faithfulness,
+        "fact score": verdict.fact_score,
+        "share checked": verdict.share_read,
+    }
+    shown = {name: f"{value:.2f}" for name, value in shares.items() if value is not None}
+    shown |= {"grade": verdict.grade.value} if verdict.grade else {}
+    shown |= {"claims": str(len(found)), "passages": str(len(verdict.evidence))}
+    for name, value in shown.items():
+        yield f"<div><dt>{name}</dt><dd>{value}</dd></div>"
+
+
+def _legend(found: Sequence[ClaimStatus]) -> str:
+    counts = {support: sum(status.support is support for status in found) for support in _CLASSES}
+    words = {status.support: status.word for status in found}
+    shown = (
+        f'<span class="claim {_CLASSES[support]}">{words[support]}: {count}</span>'
+        for support, count in counts.items()
+        if count
+    )
+    return f'<p class="legend">{" ".join(shown)}</p>' if found else ""
+
+
+def _answer_html(verdict: Verdict, found: Sequence[ClaimStatus]) -> str:
+    if verdict.draft is None or not verdict.draft.text:
+        return "<em>empty</em>"
+    text, place, parts = verdict.draft.text, 0, []
+    for status in found:
+        parts.append(_safe(text[place : status.claim.start]))
+        shown = _safe(text[status.claim.start : status.claim.end])
+        title = escape(_clean(f"{status.word}: {status.reason}"), quote=True)
+        parts.append(
+            f'<a class="claim {_CLASSES[status.support]}" id="a{status.n}" '
+            f'href="{_target(status)}" title="{title}">{shown}</a>'
+        )
+        place = status.claim.end
+    return "".join((*parts, _safe(text[place:])))
+
+
+def _target(status: ClaimStatus) -> str:
+    """The link target of a claim: the decisive words, else the passage, else its reasons."""
+    if status.span:
+        return f"#e{status.n}"
+    return f"#p{status.passage[0]}" if status.passage else f"#c{status.n}"
+
+
+def _claim(status: ClaimStatus) -> str:
+    head = f'<span class="badge {_CLASSES[status.support]}">{status.word}</span>'
+    near = "nearest: " if status.nearest else ""
+    to = (
+        f' <a href="{_target(status)}">{near}passage [{status.passage[0]}]</a>'
+        if status.passage
+        else ""
+    )
+    omitted = (
+        f'<p class="omitted">Omits a condition: {_safe(status.omitted.reason)}</p>'
+        if status.omitted
+        else ""
+    )
+    rows = "".join(map(_finding, status.findings))
+    return (
+        f'<article class="card {_CLASSES[status.support]}" id="c{status.n}">'
+        f'<p>{head} <a class="said" href="#a{status.n}">{_safe(status.claim.text)}</a></p>'
+        f'<p class="reason">{_safe(status.reason)}{to}</p>{omitted}'
+        f"<details><summary>all checks</summary><table>{rows}</table></details></article>"
+    )
+
+
+def _finding(finding: Finding) -> str:
+    score = "" if finding.score is None else f"{finding.score:.2f}"
+    code = finding.code.value if finding.code else ""
+    cells = (finding.check, finding.support.value.lower(), code, score, finding.reason)
+    return f"<tr>{''.join(f'<td>{_safe(cell)}</td>' for cell in cells)}</tr>"
+
+
+def _passages_html(verdict: Verdict, found: Sequence[ClaimStatus]) -> Iterator[str]:
+    for n, passage in enumerate(verdict.evidence.passages, 1):
+        own = [status for status in found if status.passage and status.passage[0] == n]
+        name = passage.title or passage.document
+        about = [f"version {passage.declared}"] if passage.declared else []
+        about += [f"in force since {passage.effective}"] if passage.effective else []
+        about += [f"expires {passage.expires}"] if passage.expires else []
+        about += [passage.place] if passage.place else []
+        known = f'<p class="about">{_safe(" · ".join(about))}</p>' if about else ""
+        yield (
+            f'<article class="passage" id="p{n}"><h3><span class="n">[{n}]</span> {_safe(name)}'
+            f'</h3>{known}<div class="text">{_marked(passage, own)}</div></article>'
+        )
+
+
+def _marked(passage: Passage, own: Sequence[ClaimStatus]) -> str:
+    """The passage's text with the decisive words marked; marks of several claims may overlap."""
+    spans = [(status, span) for status in own if (span := _within(status, passage))]
+    cuts = sorted({0, len(passage.text), *(place for _, span in spans for place in span)})
+    parts = []
+    for start, end in pairwise(cuts):
+        over = [status for status, span in spans if span[0] <= start and end <= span[1]]
+        anchors = "".join(f'<i id="e{status.n}"></i>' for status, span in spans if span[0] == start)
+        text = _safe(passage.text[start:end])
+        parts.append(f"{anchors}{_mark(text, over)}" if over else text)
+    return "".join(parts)
+
+
+def _within(status: ClaimStatus, passage: Passage) -> tuple[int, int] | None:
+    if status.span is None:
+        return None
+    start, end = max(status.span[0], 0), min(status.span[1], len(passage.text))
+    return (start, end) if start < end else None
+
+
+def _mark(text: str, over: Sequence[ClaimStatus]) -> str:
+    worst = min(over, key=lambda status: (status.nearest, status.support is Support.BACKED))
+    back = over[0].n
+    numbers = ", ".join(str(status.n) for status in over)
+    shown = "near" if worst.nearest else _CLASSES[worst.support]
+    link = f'<a href="#a{back}" title="claim {numbers}">{text}</a>'
+    return f'<mark class="{shown}">{link}</mark>'
+
+
+def _clean(text: str) -> str:
+    return _CONTROL.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
+def _safe(text: str) -> str:
+    return escape(_clean(text), quote=True)
 
 
 @click.command()

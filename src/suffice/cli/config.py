@@ -9,10 +9,10 @@ import click
 import yaml
 
 from suffice.cli import as_json as to_json
-from suffice.cli.store_options import CONFIG, JSON
+from suffice.cli.options import CONFIG, JSON
 from suffice.errors import ExtraMissing, SufficeError
 from suffice.settings import Settings, read_settings
-from suffice.settings.masked import masked
+from suffice.settings.reader import masked
 from suffice.verdict.route import read_routes
 
 _URL = ("http://", "https://")

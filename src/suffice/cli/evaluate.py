@@ -12,9 +12,9 @@ from rich.console import Console
 from rich.table import Table
 
 from suffice.cli import as_json as to_json
+from suffice.cli.options import JSON, QUIET
 from suffice.cli.progress import bars
 from suffice.cli.show import plain
-from suffice.cli.store_options import JSON, QUIET
 from suffice.settings import read_settings
 
 Figures = Mapping[str, Any]
@@ -112,8 +112,8 @@ def eval(  # the command's own name
     documents: the sentences in "quotes", or those that contain a text of "answers_all". An
     unanswerable question is asked again after the sentence in "adds" was added.
     """
-    from suffice.eval.cases import read_all
-    from suffice.eval.evaluation import evaluate
+    from suffice.lab.eval.cases import read_all
+    from suffice.lab.eval.evaluation import evaluate
     from suffice.models.catalog import open_verifier
 
     settings = read_settings(config)

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import click
 
-from suffice.access.usage_report import Ledger
+from suffice.access.quotas import Ledger
 from suffice.cli.asking import bring_in
-from suffice.cli.options import check_collection, open_library
-from suffice.cli.store_options import CONFIG
+from suffice.cli.options import CONFIG, check_collection, open_library
 from suffice.evidence.library import Library
-from suffice.mcp.tools import Caller, Tools
+from suffice.log.log import Log
 from suffice.models.batching import Lanes, SharedEmbedder, shared_verifier
-from suffice.models.caching import CachedEmbedder
 from suffice.models.catalog import open_verifier
-from suffice.record.log import Log
+from suffice.models.verifier import CachedEmbedder
+from suffice.server.mcp.tools import Caller, Tools
 from suffice.settings import Settings, read_settings
 
 
@@ -65,10 +64,10 @@ def mcp(
     Callers can read public documents and those with a label given by --label. Over http, requests
     from other machines need an API key (suffice keys create), and the key's labels apply instead.
     """
-    from suffice.mcp.http import serve_http
-    from suffice.mcp.server import open_server
+    from suffice.server.mcp.http import serve_http
+    from suffice.server.mcp.server import open_server
     from suffice.server.telemetry.logs import access_log, start_logs
-    from suffice.server.telemetry.totals import usage_watch
+    from suffice.server.telemetry.metrics import usage_watch
 
     settings = read_settings(config)
     library = open_library(settings, store, docs)

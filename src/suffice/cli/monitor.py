@@ -14,13 +14,13 @@ from rich.table import Table
 from rich.text import Text
 
 from suffice.cli import as_json as to_json
-from suffice.cli.of_store import of_store, open_log
+from suffice.cli.options import of_store, open_log
 from suffice.errors import SettingsError
-from suffice.learn.monitor.guarantee import Status
-from suffice.learn.monitor.monitor import Monitor
-from suffice.learn.monitor.report import report_of
-from suffice.learn.monitor.worker import MonitorWorker
-from suffice.record.log import Log
+from suffice.lab.monitor.monitor import Monitor
+from suffice.lab.monitor.report import report_of
+from suffice.lab.monitor.worker import MonitorWorker
+from suffice.log.log import Log
+from suffice.log.setup import Status
 from suffice.settings import MonitorSettings, Settings, read_settings
 
 Tree = Mapping[str, Any]
@@ -63,7 +63,7 @@ def _opened(log: Log, settings: Settings, *, deep: bool) -> tuple[MonitorWorker,
     if not deep:
         watched = Monitor.of(log, settings)
         return MonitorWorker(watched), watched
-    from suffice.learn.monitor.deep import DeepChecks, open_deep_verifier, stronger_tier
+    from suffice.lab.monitor.worker import DeepChecks, open_deep_verifier, stronger_tier
     from suffice.models.catalog import open_embedder
 
     if not stronger_tier(settings):

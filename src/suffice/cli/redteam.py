@@ -3,25 +3,96 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from rich import box
+from rich.console import Console
+from rich.table import Table
 
 from suffice.cli import as_json as to_json
-from suffice.cli.options import open_library
+from suffice.cli.asking import RECORD_RUN, record_run, user
+from suffice.cli.options import JSON, QUIET, STORE, open_library, with_options
 from suffice.cli.progress import bars
-from suffice.cli.recording import RECORD_RUN, record_run, user
-from suffice.cli.show_redteam import show_redteam
-from suffice.cli.store_options import JSON, QUIET, STORE, with_options
+from suffice.cli.show import plain
 from suffice.errors import SourceMissing
 from suffice.settings import Settings, read_settings
 
 if TYPE_CHECKING:
     from suffice.evidence.library import Library
-    from suffice.learn.redteam.run import System
+    from suffice.lab.redteam.run import System
+
+_EXAMPLES = 2
+_WIDTH = 160
+
+
+def show_redteam(found: Mapping[str, Any], out: Path) -> None:
+    console = Console()
+    console.print(_table(found))
+    for line in (*_examples(found), *_compared(found["last_run"]), f"Report: {out}"):
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+def _table(found: Mapping[str, Any]) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), show_footer=True)
+    total = found["total"]
+    table.add_column("attack", "all", no_wrap=True)
+    table.add_column("cases", str(total["cases"]), justify="right")
+    table.add_column("right action", _share(total, "right"), justify="right", no_wrap=True)
+    table.add_column("twins served", _share(total, "twins_served"), justify="right", no_wrap=True)
+    for name, own in found["attacks"].items():
+        if not own["cases"]:
+            table.add_row(plain(name), "0", "no material", "")
+            continue
+        cells = (_share(own, "right"), _share(own, "twins_served"))
+        table.add_row(plain(name), str(own["cases"]), *cells)
+    return table
+
+
+def _share(own: Mapping[str, Any], name: str) -> str:
+    if not own["cases"]:
+        return "–"
+    low, high = own[f"{name}_interval"]
+    return f"{own[f'{name}_share']:.0%} ({low:.0%} to {high:.0%})"
+
+
+def _examples(found: Mapping[str, Any]) -> Iterator[str]:
+    """The first misses and false alarms of each attack."""
+    for part, title in (("attack_result", "Missed"), ("twin", "Twin not served")):
+        shown: dict[str, int] = {}
+        for case in found["cases"]:
+            one = case[part]
+            if one["passed"] or shown.get(case["attack"], 0) >= _EXAMPLES:
+                continue
+            shown[case["attack"]] = shown.get(case["attack"], 0) + 1
+            said = " ".join((one["draft"] or one["question"]).split())
+            said = said if len(said) <= _WIDTH else "…" + said[-_WIDTH:]
+            yield f"{title}, {case['attack']} ({case['what']}): {one['action']}: {said}"
+
+
+def _compared(last: Mapping[str, Any] | None) -> Iterator[str]:
+    if last is None:
+        return
+    old, new = last["right_share"]
+    yield (
+        f"Last run {last['date']}: right action {_percent(old)}, now {_percent(new)}. Of "
+        f"{last['compared_cases']} cases in both runs, {len(last['newly_missed'])} newly missed, "
+        f"{len(last['newly_right'])} newly right, {len(last['newly_refused_twins'])} twins newly "
+        "refused."
+    )
+    if not last["same_documents"]:
+        yield "The documents have changed since then."
+    if not last["same_setup"]:
+        yield "The models or the settings have changed since then."
+
+
+def _percent(value: float | None) -> str:
+    return "–" if value is None else f"{value:.0%}"
+
 
 _SHARE = click.FloatRange(0, 1)
 _MORE = 3
@@ -93,12 +164,11 @@ def redteam(
 
     Exit code 0: done. 2: below --min-right or --min-served. 1: error.
     """
-    from suffice.eval.run_record import run_record
-    from suffice.learn.redteam.attacks import chosen
-    from suffice.learn.redteam.material import Material
-    from suffice.learn.redteam.report import compare, documents_hash, read_report, report
-    from suffice.learn.redteam.run import attack_all
-    from suffice.learn.runs import of_redteam
+    from suffice.lab.eval.run_record import run_record
+    from suffice.lab.golden import of_redteam
+    from suffice.lab.redteam.attacks import chosen
+    from suffice.lab.redteam.material import Material
+    from suffice.lab.redteam.run import attack_all, compare, documents_hash, read_report, report
 
     wanted = chosen(attacks)
     settings = read_settings(config)
@@ -159,12 +229,12 @@ def _passages(library: Library) -> tuple[Any, ...]:
 def _system(library: Library, settings: Settings) -> tuple[System, dict[str, Any]]:
     """The configured pipeline and checks, and their identifiers."""
     from suffice.answers import Checker
-    from suffice.eval.once import once
-    from suffice.learn.redteam.run import System
-    from suffice.models.caching import CachedEmbedder
+    from suffice.lab.eval.worker import once
+    from suffice.lab.redteam.run import System
+    from suffice.log.setup import Setup
     from suffice.models.catalog import open_verifier
+    from suffice.models.verifier import CachedEmbedder
     from suffice.pipeline import Pipeline
-    from suffice.record.setup import Setup
 
     own = settings.collection("default")
     # An attack and its twin share most of their evidence.

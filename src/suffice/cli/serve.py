@@ -8,10 +8,9 @@ from functools import partial
 import click
 
 from suffice.cli.asking import VERIFY
-from suffice.cli.options import DEFAULT, open_library
+from suffice.cli.options import CONFIG, DEFAULT, open_library
 from suffice.cli.progress import bars
 from suffice.cli.show import show_failures
-from suffice.cli.store_options import CONFIG
 from suffice.errors import ExtraMissing, SourceMissing
 from suffice.evidence.library import Library
 from suffice.settings import RouteSettings, Settings, read_settings
@@ -50,8 +49,7 @@ def serve(
     workers, a worker that dies is replaced.
     """
     try:
-        from suffice.server.connection import bound
-        from suffice.server.run import Listening, run
+        from suffice.server.run import Listening, bound, run
         from suffice.server.workers import Workers
     except ImportError as problem:
         raise ExtraMissing("The gateway", "server") from problem

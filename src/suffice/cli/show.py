@@ -17,7 +17,7 @@ from rich.text import Text
 from suffice.evidence.index import today
 from suffice.evidence.rows import VersionInfo
 from suffice.gate.freshness import left_out
-from suffice.gate.policies.similarity import counted
+from suffice.gate.policies.tiers import counted
 from suffice.text.readable import readable
 from suffice.types import Conflict, Evidence, GateDecision, Level, Passage, Signal
 from suffice.verdict.wording import NOT_COVERED

@@ -2,17 +2,115 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator, Sequence
+
 import click
 
 from suffice.cli import as_json as to_json
-from suffice.cli.of_store import of_store, open_log
-from suffice.cli.recording import show_record
+from suffice.cli.asking import show_record
+from suffice.cli.options import of_store, open_log
 from suffice.cli.show import show_gate
-from suffice.cli.show_check import show_checked
-from suffice.cli.show_verdict import show_verdict
-from suffice.cli.ticket import ticket
-from suffice.record.decision import UNGATED, Decision, decision_of
+from suffice.cli.show_verdict import show_checked, show_verdict
+from suffice.log.decision import UNGATED, Decision, decision_of
 from suffice.settings import read_settings
+from suffice.types import Passage, Support, Verdict
+from suffice.verdict.assess import ClaimStatus, claim_statuses
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+_LONGEST = 300
+"""Characters of a passage that are quoted."""
+
+
+def ticket(decision: Decision, id: str, time: str) -> str:
+    """The decision as GitHub-flavoured Markdown."""
+    verdict = decision.verdict
+    parts = [f"## Suffice: {verdict.action.value if verdict else decision.gate.level.value}"]
+    parts += ["\n".join(_facts(decision, id, time))]
+    if verdict:
+        parts += _answer(verdict)
+        parts += _listed("Claims", [_claim(status) for status in claim_statuses(verdict)])
+    missing = verdict.missing if verdict else decision.gate.missing
+    parts += _listed("Not covered by the documents", [span(one) for one in missing])
+    passages = decision.evidence.passages
+    parts += _listed("Evidence", [_passage(one) for one in passages], numbered=True)
+    steps = [span(step) for step in decision.gate.next_steps]
+    parts += _listed("Next steps", [] if verdict and verdict.served else steps)
+    parts.append(f"Replay it with `suffice audit replay {id}`.")
+    return "\n\n".join(parts)
+
+
+def span(text: str) -> str:
+    """Any text as a code span on one line."""
+    line = " ".join(_CONTROL.sub("", text).split())
+    fence = "`" * (_longest_run(line) + 1)
+    if not line:
+        return ""
+    pad = " " if line[0] == "`" or line[-1] == "`" else ""
+    return f"{fence}{pad}{line}{pad}{fence}"
+
+
+def block(text: str) -> str:
+    """Any text as a code block."""
+    fence = "`" * max(3, _longest_run(text) + 1)
+    return f"{fence}text\n{_CONTROL.sub('', text)}\n{fence}"
+
+
+def _longest_run(text: str) -> int:
+    return max((len(run) for run in re.findall("`+", text)), default=0)
+
+
+def _facts(decision: Decision, id: str, time: str) -> Iterator[str]:
+    verdict, gate = decision.verdict, decision.gate
+    if decision.evidence.question:
+        yield f"- Question: {span(decision.evidence.question)}"
+    reason = verdict.reason if verdict else "; ".join(gate.reasons)
+    yield f"- Reason: {span(reason)}"
+    if gate.policy != UNGATED:
+        yield f"- Evidence: {gate.level.value} ({span(gate.policy)}, score {gate.score:.2f})"
+    if verdict:
+        shares = {
+            "confidence": verdict.confidence,
+            "faithfulness": verdict.faithfulness,
+            "share checked": verdict.share_read,
+        }
+        known = [f"{name} {value:.2f}" for name, value in shares.items() if value is not None]
+        yield f"- Scores: {', '.join(known)}"
+        yield from (f"- Note: {span(note)}" for note in verdict.notes)
+    yield f"- Record: `{id}`, {time}"
+
+
+def _answer(verdict: Verdict) -> list[str]:
+    if verdict.served:
+        parts = ["### Answer", block(verdict.released)]
+        drafted = verdict.draft.text if verdict.draft else ""
+        if drafted and drafted != verdict.released:
+            parts += ["### Draft, as written by the model", block(drafted)]
+        return parts
+    if verdict.draft is None or not verdict.draft.text:
+        return []
+    return ["### Draft, not released", block(verdict.draft.text)]
+
+
+def _claim(status: ClaimStatus) -> str:
+    cited = "".join(f" [{n}]" for n in status.claim.cites)
+    line = f"**{status.support.value}** {span(status.claim.text)}{cited}"
+    return line if status.support is Support.BACKED else f"{line}: {span(status.reason)}"
+
+
+def _passage(passage: Passage) -> str:
+    named = [passage.title or passage.document, *passage.heading]
+    version = f", version {span(passage.version)}" if passage.version else ""
+    short = passage.text[:_LONGEST]
+    more = "…" if len(passage.text) > _LONGEST else ""
+    return f"{span(' > '.join(named))} ({span(passage.id)}{version})\n\n   {span(short + more)}"
+
+
+def _listed(title: str, lines: Sequence[str], *, numbered: bool = False) -> list[str]:
+    if not lines:
+        return []
+    marked = [f"{n}. {line}" if numbered else f"- {line}" for n, line in enumerate(lines, 1)]
+    return [f"### {title}", "\n".join(marked)]
 
 
 @click.command()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from suffice.draft.brief import PLAIN, Brief
 from suffice.draft.extractive import Extractive
+from suffice.draft.reading import PLAIN, Brief
 from suffice.errors import SettingsError
 from suffice.models.embedder import Embedder
 from suffice.models.verifier import Verifier

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from itertools import groupby
 from typing import cast
 
-from suffice.draft.brief import PLAIN, Brief
-from suffice.draft.quotation import Ranked, compose
+from suffice.draft.reading import PLAIN, Brief
 from suffice.evidence.sanitize import cleared
-from suffice.evidence.split import context
+from suffice.evidence.split import context, placed
 from suffice.models.embedder import Embedder
 from suffice.models.llm.verifier import below_llm
 from suffice.models.verifier import (
@@ -25,17 +25,280 @@ from suffice.models.verifier import (
 )
 from suffice.settings import DraftSettings
 from suffice.switch import rule
-from suffice.text.quotable import Block, is_heading, quotable
-from suffice.text.readable import readable
-from suffice.text.sentences import Span
-from suffice.text.several import several, with_subject
-from suffice.text.statements import Statement, statements
-from suffice.types import Draft, Evidence, Passage
+from suffice.text.question import several, with_subject
+from suffice.text.readable import Readable, readable
+from suffice.text.sentences import (
+    ITEM_MARK,
+    TABLE_RULE,
+    Span,
+    Statement,
+    apart,
+    blocks,
+    is_header,
+    leans,
+    sentences,
+    statements,
+)
+from suffice.types import Citation, Claim, Draft, Evidence, Passage
+
+_NUMBER = re.compile(r"^[^\S\n]*+(\d{1,3})[.)]\s", re.MULTILINE)
+_CELL = re.compile(r"[^|]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """A statement, or the block around it, with its score as an answer to the question."""
+
+    passage: Passage
+    statement: Statement
+    score: float
+    answers: float | None = None
+    """The probability that it answers the question by itself, if it was judged."""
+    headings: tuple[str, ...] = ()
+    """The headings within the passage above a block."""
+    lit: tuple[Statement, ...] = ()
+    """The statements of a block that answer by themselves."""
+
+    @property
+    def alone(self) -> str:
+        """The statement with its headings, and a table row with its header."""
+        row = len(self.statement.slices) > 1
+        text = "\n".join(self.quotes) if row else self.statement.wording
+        heading = (*self.passage.heading, *self.headings)
+        return placed(replace(self.passage, text=text, heading=heading))
+
+    @property
+    def quotes(self) -> list[str]:
+        return [self.passage.text[start:end] for start, end in self.statement.slices]
+
+
+def compose(chosen: Sequence[Ranked]) -> Draft:
+    """The statements as one text with citations and exact claim spans.
+
+    The passage of the best statement comes first; within a passage, statements keep their order and
+    table rows share one header.
+    """
+    by_passage: dict[str, list[Ranked]] = {}
+    for entry in chosen:
+        by_passage.setdefault(entry.passage.id, []).append(entry)
+    page = _DraftBuilder()
+    citations: list[Citation] = []
+    lit: list[str] = []
+    for n, entries in enumerate(by_passage.values(), 1):
+        passage = entries[0].passage
+        slices = apart({span for entry in entries for span in entry.statement.slices})
+        read = Readable.of(passage.text)
+        numbers = frozenset(map(int, _NUMBER.findall(passage.text)))
+        texts = (text for span in slices if (text := read.cut(*span)))
+        page.write([_unlisted(text, numbers) for text in texts], n, _header(passage))
+        lit += (read.cut(*one.slices[-1]) for entry in entries for one in entry.lit)
+        quotes = (passage.text[start:end] for start, end in slices)
+        citations.append(Citation(n, passage, " … ".join(quotes)))
+    marked = tuple(text for text in dict.fromkeys(lit) if text and text in page.text)
+    return Draft(page.text, tuple(page.claims), tuple(citations), "extractive", highlights=marked)
+
+
+@dataclass(slots=True)
+class _DraftBuilder:
+    """The draft text under construction, with the claims written so far."""
+
+    text: str = ""
+    claims: list[Claim] = field(default_factory=list)
+
+    def write(self, quotes: Sequence[str], n: int, header: str = "") -> None:
+        """Append quotes from passage `n`. `header` is that of a table the passage continues."""
+        for table, run in groupby(quotes, key=lambda quote: "|" in quote):
+            if table:
+                rows = list(run)
+                headed = any(map(TABLE_RULE.fullmatch, rows[0].split("\n")))
+                above = f"{header}\n" if header and not headed else ""
+                self._add(rows, n, mark=f"\n\n[{n}]", gap="\n\n", above=above)
+                continue
+            for quote in run:
+                gap = "\n\n" if "\n" in self.text else " "
+                self._add([quote], n, mark=f" [{n}]", gap=gap)
+
+    def _add(self, lines: Sequence[str], n: int, *, mark: str, gap: str, above: str = "") -> None:
+        for place, line in enumerate(lines):
+            self.text += "\n" if place else f"{gap if self.text else ''}{above}"
+            start = len(self.text)
+            self.text += line
+            self.claims.append(Claim(line, start, len(self.text), (n,)))
+        self.text += mark
+
+
+def _header(passage: Passage) -> str:
+    above = "".join(passage.heading[-1:])
+    return f"{readable(above)}\n{_CELL.sub('---', above)}" if is_header(above) else ""
+
+
+def _unlisted(quote: str, numbers: frozenset[int]) -> str:
+    """A single list item without its bullet, or without its number if the passage has the next or
+    the previous one: "12. March" may be a date."""
+    mark = None if "\n" in quote else ITEM_MARK.match(quote)
+    if mark is None or mark.end() == len(quote):
+        return quote
+    numbered = _NUMBER.match(quote)
+    if numbered and not {int(numbered[1]) - 1, int(numbered[1]) + 1} & numbers:
+        return quote
+    return quote[mark.end() :]
+
+
+_LONGEST = 90
+"""The words of a block; a longer paragraph or list is several."""
+_STEPS = 180
+"""The words of a list of numbered steps that is quoted as a whole."""
+_ASKED = 40
+"""The words of a paragraph that is the question of the next one."""
+_HEADING = re.compile(r"[ \t]*#{1,6}[ \t]+(\S[^\n]*)")
+_STEP = re.compile(r"\s*\d{1,3}[.)]\s")
+_WORD = re.compile(r"\w+")
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A quotable part of a passage: its spans, and the headings within the passage above it."""
+
+    slices: tuple[Span, ...]
+    headings: tuple[str, ...] = ()
+    asked: str = ""
+    """The question that stands above it, if it is the answer to one."""
+
+    def wording(self, passage: str) -> str:
+        """The block as it is read, below the question that it answers."""
+        parts = (passage[start:end] for start, end in self.slices)
+        return "\n".join([*([self.asked] if self.asked else []), *parts])
+
+    def covers(self, statement: Statement) -> bool:
+        """Whether the statement's own words stand in the block."""
+        start, end = statement.slices[-1]
+        return any(a < end and start < b for a, b in self.slices)
+
+
+def quotable(text: str) -> list[Block]:
+    """The blocks of a passage, in order."""
+    found: list[Block] = []
+    headings: tuple[tuple[int, str], ...] = ()
+    lead: Span | None = None
+    asked = ""
+    for kind, run in groupby(_parts(text), key=lambda part: part[0]):
+        spans = [span for _, span in run]
+        if kind == "heading":
+            headings = _below(headings, [text[slice(*span)] for span in spans])
+            lead, asked = None, ""
+            continue
+        above = tuple(name for _, name in headings)
+        if kind == "row":
+            found += [Block(row, above) for row in _rows(text, spans)]
+        elif kind in ("step", "item"):
+            found += [Block(one, above, asked) for one in _list(text, spans, lead)]
+        else:
+            last = text[slice(*spans[-1])].rstrip("*_ ")
+            lead = spans.pop() if last.endswith(":") else None
+            for span in spans:
+                if is_question(text[slice(*span)]):
+                    asked = text[slice(*span)]
+                    continue
+                own = [Block((one,), above, asked) for one in _paragraph(text, span)]
+                before = found[-1:] if span != spans[0] and not asked else []
+                if before and leans(text[slice(*span)]):
+                    own = _with(before[0], own, text)
+                    del found[-1]
+                found += own
+                asked = ""
+            continue
+        lead, asked = None, ""
+    return found
+
+
+def _with(before: Block, own: list[Block], text: str) -> list[Block]:
+    """A paragraph that refers to the one before it ("However, …"), together with it."""
+    whole = before.slices[0][0], own[0].slices[-1][1]
+    if _size(text, whole) > _LONGEST:
+        return [before, *own]
+    return [replace(before, slices=(whole,)), *own[1:]]
+
+
+def is_heading(text: str) -> bool:
+    return bool(_HEADING.fullmatch(text))
+
+
+def is_question(paragraph: str) -> bool:
+    return paragraph.rstrip("*_ ").endswith("?") and len(_WORD.findall(paragraph)) <= _ASKED
+
+
+def _below(
+    headings: tuple[tuple[int, str], ...], lines: Sequence[str]
+) -> tuple[tuple[int, str], ...]:
+    """The headings in force, with their levels, after more heading lines."""
+    for line in lines:
+        name = line.strip().lstrip("#")
+        level = len(line.strip()) - len(name)
+        headings = (*(one for one in headings if one[0] < level), (level, name.strip()))
+    return headings
+
+
+def _rows(text: str, spans: Sequence[Span]) -> Iterator[tuple[Span, ...]]:
+    """The rows of a table, each with its header."""
+    first, last = spans[0][0], spans[-1][1]
+    for row in statements(text[first:last]):
+        yield tuple((first + start, first + end) for start, end in row.slices)
+
+
+def _parts(text: str) -> Iterator[tuple[str, Span]]:
+    """The lines that belong together, by their kind. What is indented within a list belongs to
+    it."""
+    listed = ""
+    for start, end in blocks(text):
+        line = text[start:end]
+        span = start + len(line) - len(line.lstrip()), end - len(line) + len(line.rstrip())
+        if listed and line[:2].isspace():
+            yield listed, span
+            continue
+        listed = ("step" if _STEP.match(line) else "item") if ITEM_MARK.match(line) else ""
+        row = "|" in line and "\n" not in line.strip()
+        yield "heading" if _HEADING.match(line) else listed or ("row" if row else "text"), span
+
+
+def _list(text: str, spans: Sequence[Span], lead: Span | None) -> Iterator[tuple[Span, ...]]:
+    first = lead[0] if lead else spans[0][0]
+    whole = first, spans[-1][1]
+    steps = _STEP.match(text, spans[0][0])
+    if _size(text, whole) <= (_STEPS if steps else _LONGEST):
+        yield (whole,)
+        return
+    items: list[Span] = []
+    for span in spans:
+        if ITEM_MARK.match(text[slice(*span)]) or not items:
+            items.append(span)
+        else:
+            items[-1] = items[-1][0], span[1]
+    for item in items:
+        yield (lead, item) if lead else (item,)
+
+
+def _paragraph(text: str, span: Span) -> Iterator[Span]:
+    """A paragraph, or the runs of its sentences that are short enough."""
+    if _size(text, span) <= _LONGEST:
+        yield span
+        return
+    start = end = span[0]
+    for first, last in sentences(text[slice(*span)]):
+        last_end = span[0] + last
+        if end > start and _size(text, (start, last_end)) > _LONGEST:
+            yield start, end
+            start = span[0] + first
+        end = last_end
+    yield start, end
+
+
+def _size(text: str, span: Span) -> int:
+    return len(_WORD.findall(text[slice(*span)]))
+
 
 EVEN = 0.5
 _READ_ALONE = 8
 """The number of top blocks that the verifier reads, each by itself."""
-_WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +337,7 @@ class Extractive:
         ]
         if not isinstance(self.verifier, FindsSentences):
             return self.choose(ranked)
-        found = blocks(ranked)
+        found = ranked_blocks(ranked)
         asked = evidence.in_context(question)
         read = self.reread(asked, found[:_READ_ALONE])
         return self.lit(asked, self.choose(read, found[_READ_ALONE:]))
@@ -174,7 +437,7 @@ def _judged(entry: Ranked, alone: SufficiencyScore) -> Ranked:
     return replace(entry, score=alone.enough, answers=alone.enough)
 
 
-def blocks(ranked: Sequence[Ranked]) -> list[Ranked]:
+def ranked_blocks(ranked: Sequence[Ranked]) -> list[Ranked]:
     """The blocks around the statements, each with the score of its best one, best first. A
     statement stands alone if others of its block may not be quoted."""
     usable: dict[str, set[Statement]] = {}

@@ -1,16 +1,33 @@
 """Parses model output into a `Draft`: the text as a reader sees it, claims with exact spans, and
-their citations. What is released is the text of a draft, so it is what the checks read."""
+their citations. What is released is the text of a draft, so it is what the checks read.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from suffice.sql.storable import replace_unstorable
+from suffice.sql.toolkit import replace_unstorable
 from suffice.text.claims import claims
 from suffice.text.released import Rendered, rendered
-from suffice.types import Citation, Claim, Draft, Passage
+from suffice.types import Citation, Claim, Conflict, Draft, Finding, Passage
+
+
+@dataclass(frozen=True, slots=True)
+class Brief:
+    """Conflicts to disclose and, for a revision, the earlier draft with its findings. `seconds` is
+    the time left for the answer (`None`: only the drafter's own limit applies)."""
+
+    conflicts: tuple[Conflict, ...] = ()
+    earlier: Draft | None = None
+    findings: tuple[Finding, ...] = ()
+    seconds: float | None = None
+
+
+PLAIN = Brief()
+"""The brief for a first draft, from evidence without conflicts."""
+
 
 # Reasoning that some models write before the answer; it is not meant for the reader.
 _OPENED = re.compile(r"\s*<think(?:ing)?>", re.IGNORECASE)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from time import monotonic
 
-from suffice.draft.brief import PLAIN, Brief
+from suffice.draft.reading import PLAIN, Brief
 from suffice.errors import SufficeError
 from suffice.settings import DraftSettings
 from suffice.types import RULES_ON_MEANING, Code, Draft, Finding, Support

@@ -6,13 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from suffice.draft.brief import PLAIN, Brief
-from suffice.draft.prompt import messages
-from suffice.draft.reading import read_draft
-from suffice.draft.shown import Rank, left_out, shown
+from suffice.draft.prompt import Rank, left_out, messages, shown
+from suffice.draft.reading import PLAIN, Brief, read_draft
 from suffice.errors import ModelUnreachable
-from suffice.evidence.flags import flagged
-from suffice.evidence.sanitize import sanitized
+from suffice.evidence.sanitize import flagged, sanitized
 from suffice.models.chat import Message, chat_body, chat_endpoint, piece
 from suffice.models.wire.blocking import ask, events
 from suffice.models.wire.endpoint import Endpoint

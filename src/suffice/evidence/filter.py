@@ -18,10 +18,8 @@ from suffice.errors import ModelUnreachable
 from suffice.evidence.split import context
 from suffice.models.embedder import Embedder
 from suffice.settings import FilterSettings
-from suffice.text.sentences import Span, sentences
-from suffice.text.statements import statements
-from suffice.text.stems import stems
-from suffice.text.words import STOP_WORDS
+from suffice.text.sentences import Span, sentences, statements
+from suffice.text.words import STOP_WORDS, stems
 from suffice.types import Evidence, Passage, Retrieved
 
 _NAME = re.compile(r"\b[A-Z][\w'’-]{2,}|\b\d[\d,.]{2,40}\b")

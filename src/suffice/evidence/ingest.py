@@ -12,13 +12,21 @@ from itertools import islice
 from pathlib import Path
 
 from suffice.errors import ModelMismatch, SourceMissing, Unreadable
-from suffice.evidence.generations import index_model, publish
-from suffice.evidence.qdrant_upload import upload, uploaded_model
+from suffice.evidence.edge import index_model, publish
+from suffice.evidence.qdrant import upload, uploaded_model
 from suffice.evidence.read import SUFFIXES
 from suffice.evidence.read.process import Reader
-from suffice.evidence.remote import is_url, remote_files
 from suffice.evidence.rows import Known, NewVersion
-from suffice.evidence.sources import Cutting, Failure, File, Listing, files, read_version
+from suffice.evidence.sources import (
+    Cutting,
+    Failure,
+    File,
+    Listing,
+    files,
+    is_url,
+    read_version,
+    remote_files,
+)
 from suffice.evidence.split import embedded_text
 from suffice.evidence.store import Store
 from suffice.models.embedder import Embedder

@@ -11,8 +11,8 @@ from math import isfinite
 from typing import Any
 
 from suffice.errors import EvidenceError, Unreadable
-from suffice.evidence.read.decode import storable
 from suffice.evidence.read.frontmatter import declared
+from suffice.evidence.read.source import storable
 from suffice.types import Kind, Passage, Retrieved
 
 Given = str | Passage | Retrieved | Mapping[str, Any]

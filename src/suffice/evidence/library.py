@@ -7,10 +7,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from suffice.errors import LabelNotHeld
-from suffice.evidence.generations import catch_up, current
+from suffice.evidence.edge import catch_up, current
 from suffice.evidence.index import Filter, today
 from suffice.evidence.ingest import Ingest, Progress, Report
-from suffice.evidence.qdrant_server import Server
+from suffice.evidence.qdrant import Server
 from suffice.evidence.read import FrontMatter
 from suffice.evidence.read.process import Reader
 from suffice.evidence.search import Search, open_index

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from suffice.evidence.index import Filter, Hit
-from suffice.evidence.keywords import bm25
+from suffice.evidence.index import Filter, Hit, bm25
 from suffice.evidence.rows import StoredPassage, Vectors
 from suffice.evidence.split import embedded_text
 from suffice.evidence.store import Store

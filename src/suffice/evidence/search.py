@@ -1,10 +1,11 @@
 """Finds evidence: embeds the question, queries the index, combines the scores, lets the verifier
-read the first passages, and joins neighbours."""
+read the first passages, and joins neighbours.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from itertools import islice
 from statistics import median
@@ -12,20 +13,142 @@ from types import MappingProxyType
 
 from suffice.errors import ModelMismatch, ModelUnreachable
 from suffice.evidence.deduplicate import distinct
-from suffice.evidence.documents import StoredDocuments
 from suffice.evidence.edge import EdgeIndex
 from suffice.evidence.index import Filter, Hit, Index
 from suffice.evidence.memory import MemoryIndex
-from suffice.evidence.neighbours import joined
 from suffice.evidence.qdrant import QdrantIndex
 from suffice.evidence.rows import Vectors
-from suffice.evidence.split import placed
+from suffice.evidence.split import placed, section_start, shared_headings, spanning, version_name
 from suffice.evidence.store import Store
 from suffice.models.cross_encoder import CrossEncoder
 from suffice.models.embedder import Embedder
 from suffice.settings import CollectionSettings, SearchSettings, Settings
-from suffice.text.times import TimeAsked, When
-from suffice.types import Evidence, Readings, Retrieved
+from suffice.text.when import TimeAsked, When
+from suffice.types import Evidence, Passage, Readings, Retrieved
+
+_REACH = 8
+"""A passage is joined with at most this many on either side."""
+_NEAR = 0.6
+"""A passage of another section joins one if its score is at least this share of its score."""
+_HEADINGS = 1_000
+"""The headings between two passages have at most this many characters."""
+
+
+def joined(
+    items: Sequence[Retrieved], store: Store, allowed: Filter, room: int
+) -> Iterator[Retrieved]:
+    """The items in order, each with its neighbours in at most `room` characters. A passage that has
+    been joined with a better one is not repeated."""
+    if not room:
+        yield from items
+        return
+    scores = {item.number: item for item in items}
+    near = {n for number in scores for n in range(number - _REACH, number + _REACH + 1)}
+    around = _Around(scores, store.passages(sorted(near)), allowed, room)
+    for item in items:
+        if item.number not in around.used:
+            members = around.members(item)
+            yield _joined(item, members, scores, store)
+
+
+@dataclass(slots=True)
+class _Around:
+    """The passages around the items, by number. Those of a document version follow each other."""
+
+    items: Mapping[int, Retrieved]
+    passages: Mapping[int, Passage]
+    allowed: Filter
+    room: int
+    used: set[int] = field(default_factory=set)
+
+    def members(self, item: Retrieved) -> dict[int, Passage]:
+        """The item and its neighbours, in the order of the document."""
+        first = last = item.number
+        chosen = {first: item.passage}
+        sides = [1, -1]
+        while sides:
+            for side in list(sides):
+                number = last + 1 if side > 0 else first - 1
+                passage = self.passages.get(number)
+                if passage is None or not self._joins(item, number, passage, chosen):
+                    sides.remove(side)
+                    continue
+                chosen[number] = passage
+                first, last = min(first, number), max(last, number)
+        self.used |= chosen.keys()
+        return dict(sorted(chosen.items()))
+
+    def _joins(
+        self, item: Retrieved, number: int, passage: Passage, chosen: Mapping[int, Passage]
+    ) -> bool:
+        size = sum(len(other.text) for other in (passage, *chosen.values()))
+        if number in self.used or size > self.room or not self.allowed.allows(passage):
+            return False
+        if not _same_version(passage, item.passage) or abs(number - item.number) > _REACH:
+            return False
+        if passage.headings == item.passage.headings:
+            return True
+        found = self.items.get(number)
+        return found is not None and found.answers is not None and found.score >= _NEAR * item.score
+
+
+def _same_version(first: Passage, second: Passage) -> bool:
+    return (first.collection, first.access, version_name(first.id)) == (
+        second.collection,
+        second.access,
+        version_name(second.id),
+    )
+
+
+def _joined(
+    item: Retrieved, members: Mapping[int, Passage], scores: Mapping[int, Retrieved], store: Store
+) -> Retrieved:
+    if len(members) == 1:
+        return item
+    passages = list(members.values())
+    answers = [scores[n].answers for n in members if n in scores]
+    known = [value for value in answers if value is not None]
+    return replace(
+        item,
+        passage=_spanning(item, passages, store),
+        answers=max(known) if known else None,
+    )
+
+
+def _spanning(item: Retrieved, passages: Sequence[Passage], store: Store) -> Passage:
+    first, end = passages[0], passages[-1].end
+    own = first.headings[len(shared_headings(passages)) :]
+    before = max(0, first.start - _HEADINGS)
+    source = store.source(item.number, before, end)
+    start = section_start(source[: first.start - before], own)
+    return spanning(passages, before + start, source[start:])
+
+
+_MOST_DOCUMENTS = 400
+
+
+@dataclass(frozen=True, slots=True)
+class StoredDocuments:
+    """Documents that the caller may read, in force or not. Other documents are never revealed."""
+
+    store: Store
+    allowed: Filter = field(default_factory=Filter)
+
+    def lookup(self, ids: Sequence[str]) -> dict[str, Passage]:
+        """Passages by id, as currently stored, without unknown ids."""
+        return self.store.lookup(ids, self.allowed.may_use)
+
+    def titled(self, words: Sequence[str]) -> Sequence[Passage]:
+        """One passage from each version whose title contains all of the words."""
+        may_read = self.allowed.may_use
+        return self.store.titled(self.allowed.collection, words, may_read=may_read)
+
+    def holding(self, phrase: str, documents: Sequence[str] = ()) -> Sequence[Passage]:
+        """Passages with a phrase in their text or heading, in the given documents or in all."""
+        named = tuple(dict.fromkeys(documents))[:_MOST_DOCUMENTS]
+        collection, may_read = self.allowed.collection, self.allowed.may_use
+        return self.store.holding(collection, phrase, named, may_read=may_read)
+
 
 KEYWORDS_ONLY = "Searched by keywords only"
 # BM25 is unbounded. A BM25 score of this value counts as one half.

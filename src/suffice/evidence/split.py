@@ -16,8 +16,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from suffice.evidence.read import Content
-from suffice.text.sentences import Span, sentences
-from suffice.text.statements import TABLE_RULE, is_header
+from suffice.text.sentences import TABLE_RULE, Span, is_header, sentences
 from suffice.types import Passage
 
 _HEADING = re.compile(r"^(#{1,6})[ \t]++(.+)$", re.MULTILINE)

@@ -7,6 +7,7 @@ changed file gets a new version, and a deleted file is retired.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -14,18 +15,32 @@ from datetime import date
 from pathlib import Path
 
 from suffice.errors import DocumentMissing
-from suffice.evidence import paths as places
 from suffice.evidence import queries
 from suffice.evidence import rows as read
-from suffice.evidence import tables as t
+from suffice.evidence import rows as t
 from suffice.evidence import writes as keep
 from suffice.evidence.queries import PASSAGE, Query
 from suffice.evidence.rows import UPLOADED, Known, NewVersion, StoredPassage, Vectors, VersionInfo
 from suffice.evidence.split import spanning
 from suffice.sql.database import Database
-from suffice.sql.storable import is_storable
-from suffice.sql.toolkit import Connection, RowMapping, func, select
+from suffice.sql.toolkit import Connection, RowMapping, func, is_storable, select
 from suffice.types import Passage
+
+
+def cache_folder() -> Path:
+    """The user's cache folder, for data that can be rebuilt."""
+    cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(cache) / "suffice"
+
+
+def index_folder(database: Database, named: str, id: Callable[[], str]) -> Path:
+    """The index folder: as configured, or else beside a SQLite file or in the user's cache."""
+    if named:
+        return Path(named) / id()
+    if database.path is None:
+        return cache_folder() / f"{id()}.index"
+    return database.path.with_name(database.path.name + ".index")
+
 
 _KEYS_A_QUERY = 500
 _SPAN = re.compile(
@@ -71,7 +86,7 @@ class Store:
     @property
     def index(self) -> Path:
         """The folder of the search index."""
-        return places.index_folder(self.database, self._index, lambda: self.id)
+        return index_folder(self.database, self._index, lambda: self.id)
 
     def alone(self, wait: float) -> AbstractContextManager[None]:
         """Hold the writer lock, so that only one process at a time indexes documents."""

@@ -10,7 +10,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from suffice.evidence.retriever import Found
+    from suffice.evidence.index import Found
     from suffice.settings import GateSettings
     from suffice.types import GateDecision
 

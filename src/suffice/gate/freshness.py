@@ -16,9 +16,7 @@ from typing import NamedTuple
 
 from suffice.evidence.read import FrontMatter
 from suffice.evidence.versions import EVER, NEVER, Dated, Force, family, in_force, version_order
-from suffice.text.timeless import timeless
-from suffice.text.times import NOW, TimeAsked, When
-from suffice.text.when import asked_about
+from suffice.text.when import NOW, TimeAsked, When, asked_about, timeless
 from suffice.types import Evidence, Exclusion, Passage
 
 __all__ = ["NOW", "Fresh", "TimeAsked", "When", "asked_about", "fresh", "left_out"]

@@ -6,21 +6,18 @@ filter by date → deduplicate → policy → require a fact → detect conflict
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
-from dataclasses import replace
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import NamedTuple, Protocol
 
 from suffice.evidence.deduplicate import distinct
-from suffice.evidence.flags import flag_exclusions, flag_notes
-from suffice.evidence.index import today
-from suffice.evidence.retriever import Found, gather
-from suffice.evidence.sanitize import sanitized
+from suffice.evidence.index import Found, gather, today
+from suffice.evidence.sanitize import flag_exclusions, flag_notes, sanitized
 from suffice.gate.conflict.detect import Conflicts
-from suffice.gate.diversity import diverse
-from suffice.gate.explain import Explain
-from suffice.gate.freshness import TimeAsked, When, asked_about, fresh
-from suffice.gate.kinds import adjusted
+from suffice.gate.freshness import TimeAsked, When, asked_about, fresh, left_out
+from suffice.gate.missing import missing_aspects, missing_dates, next_steps
 from suffice.gate.policies.coverage import Coverage
 from suffice.gate.policies.policy import Policy, known_policy, open_policy
 from suffice.gate.policies.tiers import Tiers
@@ -28,12 +25,89 @@ from suffice.models.catalog import open_embedder, open_verifier
 from suffice.models.embedder import Embedder
 from suffice.models.llm.verifier import for_gate
 from suffice.models.verifier import Verifier
-from suffice.settings import CollectionSettings, EmbedderSettings, GateSettings, VerifierSettings
+from suffice.settings import (
+    CollectionSettings,
+    DiversitySettings,
+    EmbedderSettings,
+    GateSettings,
+    KindSettings,
+    VerifierSettings,
+)
 from suffice.switch import rule
-from suffice.text.asked import checked_question
-from suffice.text.several import several, with_subject
-from suffice.text.synonyms import Synonyms
-from suffice.types import Conflict, Evidence, GateDecision, Level
+from suffice.text.question import checked_question, several, with_subject
+from suffice.text.words import Synonyms
+from suffice.types import Conflict, Evidence, Exclusion, GateDecision, Kind, Level, Retrieved
+
+
+def diverse(evidence: Evidence, settings: DiversitySettings | None = None) -> str | None:
+    """The reason why an answer may not rest on the evidence: no passage is of a kind that the
+    settings require. `None` if one is, or if the settings require none."""
+    settings = settings or DiversitySettings()
+    if not settings.require_fact or any(_grounds(item, settings) for item in evidence):
+        return None
+    counts = Counter(item.passage.kind.value for item in evidence)
+    held = ", ".join(f"{count} {kind}" for kind, count in sorted(counts.items())) or "nothing"
+    return (
+        f"there is neither a fact with similarity {settings.min_fact_relevance:.2f} or more "
+        f"nor a question-and-answer pair with {settings.min_qa_relevance:.2f} or more ({held})"
+    )
+
+
+def _grounds(item: Retrieved, settings: DiversitySettings) -> bool:
+    """Whether an answer may rest on this passage. Q&A pairs without a known relevance do not
+    count."""
+    if item.passage.kind is Kind.FACT:
+        return item.relevance is None or item.relevance >= settings.min_fact_relevance
+    strong = item.relevance is not None and item.relevance >= settings.min_qa_relevance
+    return item.passage.kind is Kind.QA and strong
+
+
+@dataclass(frozen=True, slots=True)
+class Explain:
+    """What an explanation needs besides the evidence. It does not change the decision."""
+
+    synonyms: Synonyms = field(default_factory=Synonyms.read)
+    contact: str = ""
+
+    def missing(self, evidence: Evidence) -> tuple[str, ...]:
+        return missing_aspects(evidence, self.synonyms)
+
+    def __call__(
+        self,
+        decision: GateDecision,
+        evidence: Evidence,
+        stale: Sequence[Exclusion] = (),
+        copies: Sequence[Exclusion] = (),
+    ) -> GateDecision:
+        """Add the explanation. Passages excluded by date are named, because they may contain the
+        answer; copies are not, because their text was read. For evidence judged sufficient, only
+        missing dates are listed."""
+        enough = decision.level is Level.SUFFICIENT
+        said = replace(
+            decision,
+            missing=missing_dates(evidence) if enough else self.missing(evidence),
+            excluded=(*decision.excluded, *stale, *copies),
+            reasons=(*decision.reasons, *(f"left out {line}" for line in left_out(stale))),
+        )
+        return replace(said, next_steps=next_steps(said, evidence, self.contact, stale))
+
+
+def adjusted(evidence: Evidence, settings: KindSettings | None = None) -> Evidence:
+    """The evidence with each relevance multiplied by the weight of the passage's kind.
+
+    Only the gate uses this. Results show the raw relevance, in search order.
+    """
+    settings = settings or KindSettings()
+    return replace(evidence, items=tuple(_adjusted(item, settings) for item in evidence))
+
+
+def _adjusted(item: Retrieved, settings: KindSettings) -> Retrieved:
+    weight: float = getattr(settings.weights, item.passage.kind.value)
+    # A small weight must not raise a negative cosine.
+    if item.relevance is None or item.relevance <= 0:
+        return item
+    return replace(item, relevance=min(item.relevance * weight, 1.0))
+
 
 COMPARE = "the passages come from several versions, which the reader has to compare"
 

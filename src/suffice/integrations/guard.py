@@ -18,9 +18,9 @@ from suffice.evidence.inputs import Given
 from suffice.gate.gate import Gate
 from suffice.serialize import rounded
 from suffice.settings import Settings
-from suffice.text.asked import LONGEST_QUESTION
+from suffice.text.question import LONGEST_QUESTION
 from suffice.types import GateDecision, Verdict
-from suffice.verdict.spoken import releases_draft, spoken, without_withheld
+from suffice.verdict.wording import releases_draft, spoken, without_withheld
 
 T = TypeVar("T")
 OnBlock = Literal["replace", "raise"]

@@ -26,8 +26,15 @@ from typing import Any
 
 from suffice.errors import AnswerWithheld, EvidenceError, ExtraMissing, SufficeError
 from suffice.evidence.inputs import retrieved
-from suffice.integrations.chat import Passages, checked_chunks, checked_completion, question_of
-from suffice.integrations.chat_calls import AsyncCompletions, Completions, Source
+from suffice.integrations.chat import (
+    AsyncCompletions,
+    Completions,
+    Passages,
+    Source,
+    checked_chunks,
+    checked_completion,
+    question_of,
+)
 from suffice.integrations.guard import Checked, Guard, OnBlock
 from suffice.settings import read_settings
 

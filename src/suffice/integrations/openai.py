@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from suffice.errors import ExtraMissing, SufficeError
-from suffice.integrations.chat_calls import AsyncCompletions, Completions, Source, not_guarded
+from suffice.integrations.chat import AsyncCompletions, Completions, Source, not_guarded
 from suffice.integrations.guard import Guard, OnBlock
 from suffice.settings import Settings
 from suffice.types import Verdict

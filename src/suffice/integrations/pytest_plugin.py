@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from suffice.learn.golden.cases import GoldenCase
+    from suffice.lab.golden import GoldenCase
     from suffice.types import Verdict
 
 PATTERN = "*.golden.jsonl"
@@ -32,7 +32,7 @@ _ANSWERING = pytest.StashKey["Callable[[str], Verdict]"]()
 @pytest.fixture(scope="session")
 def assert_grounded() -> Callable[..., Verdict]:
     """Call it with an answer and its passages; see `suffice.testing.assert_grounded`."""
-    from suffice.testing.grounded import assert_grounded
+    from suffice.testing import assert_grounded
 
     return assert_grounded
 
@@ -51,7 +51,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
 
 class GoldenFile(pytest.File):
     def collect(self) -> Iterator[pytest.Item]:
-        from suffice.learn.golden.cases import key_of, read_golden
+        from suffice.lab.golden import key_of, read_golden
 
         for case in read_golden(self.path):
             yield GoldenItem.from_parent(self, name=key_of(case), case=case)

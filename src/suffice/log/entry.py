@@ -2,15 +2,148 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+import os
+import re
+import time
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from suffice.errors import StoreDamaged, StoreError
-from suffice.log.payload import commitments, lines
-from suffice.log.record import WHO
+from suffice.log.chain import canonical, digest, parse
 from suffice.log.tables import RECORDS
 from suffice.sql.toolkit import Connection, Row, Select, select
+
+_NAME = re.compile(r"[a-z][a-z_]{0,39}\Z")
+_ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"  # Crockford's base 32, without ambiguous letters
+WHO = "who"
+
+
+def new_id() -> str:
+    """A unique id of 26 characters; ids sort by the time of creation."""
+    number = time.time_ns() // 1_000_000 << 80 | int.from_bytes(os.urandom(10), "big")
+    return "".join(_ALPHABET[number >> shift & 31] for shift in range(125, -5, -5))
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """An event of some `kind` ("verdict", "gate", "gap", "override", "erasure", …; the set is
+    open). `fields` maps names to JSON trees. `caller` made the request, `tag` names the person or
+    case concerned; content can be erased by either. A record with `once` is written only if its id
+    is new."""
+
+    kind: str
+    fields: Mapping[str, object]
+    caller: str = ""
+    tag: str = ""
+    id: str = field(default_factory=new_id)
+    once: bool = False
+
+    def __post_init__(self) -> None:
+        for name in (self.kind, *self.fields):
+            if not _NAME.match(name) or name == WHO:
+                raise ValueError(f"{name!r} is not a valid name for a kind or field of a record")
+
+
+SALT = 32
+"""Length of a salt in characters: 16 random bytes in hexadecimal."""
+UNREADABLE = (
+    ValueError,
+    TypeError,
+    AttributeError,
+    LookupError,
+    ArithmeticError,
+    RecursionError,
+    StoreDamaged,
+)
+"""What reading the fields of a damaged payload may raise."""
+
+
+@dataclass(frozen=True, slots=True)
+class Payload:
+    """The text of a record's fields, and its hashes that go into the chain."""
+
+    text: str
+    root: str
+    seal: str
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A field of a payload; `value` is its canonical text, empty if it is not stored."""
+
+    name: str
+    commitment: str
+    value: str = ""
+    stored: bool = True
+
+    @property
+    def key(self) -> str:
+        """The name in the manifest, with `!` for a field that was never stored."""
+        return self.name if self.stored else f"{self.name}!"
+
+    def read(self) -> object:
+        return parse(self.value)
+
+
+def payload(fields: Mapping[str, object], omit: Collection[str] = ()) -> Payload:
+    """Build the payload of the fields, in order. Fields in `omit` get only a commitment."""
+    salts = os.urandom(SALT // 2 * len(fields)).hex()
+    lines: list[str] = []
+    committed: list[str] = []
+    for place, (name, value) in enumerate(fields.items()):
+        salt = salts[place * SALT : place * SALT + SALT]
+        line = f"{salt} {name} {canonical(value)}"
+        commitment = digest(line.encode("ascii"))
+        key = f"{name}!" if name in omit else name
+        lines.append(f"{salt} {key} {commitment}" if name in omit else line)
+        committed.append(f"{key} {commitment}")
+    text = "\n".join(lines)
+    return Payload(text, root_of("\n".join(committed)), digest(text.encode("ascii")))
+
+
+def lines(text: str) -> Iterator[Line]:
+    """Parse the fields of a payload; a malformed line yields an empty name."""
+    for line in text.split("\n") if text else ():
+        salt, _, rest = line.partition(" ")
+        name, _, value = rest.partition(" ")
+        if name.endswith("!"):
+            yield Line(name[:-1], value, stored=False)
+        elif len(salt) == SALT and value:
+            yield Line(name, digest(line.encode("utf-8", "surrogatepass")), value)
+        else:
+            yield Line("", "")
+
+
+def values(text: str, names: Collection[str]) -> dict[str, object]:
+    """The stored fields in `names`; the others, which may be large, are not parsed."""
+    found: dict[str, object] = {}
+    for line in text.split("\n"):
+        name, _, value = line[SALT + 1 :].partition(" ")
+        if name in names:
+            found[name] = parse(value)
+    return found
+
+
+def manifest(text: str) -> str:
+    """Names and commitments of a payload, one per line; kept when fields are erased."""
+    return "\n".join(f"{line.key} {line.commitment}" for line in lines(text))
+
+
+def commitments(text: str) -> dict[str, str]:
+    """Parse a manifest into commitments by key."""
+    return dict(line.partition(" ")[::2] for line in text.split("\n")) if text else {}
+
+
+def root_of(manifest: str) -> str:
+    return digest(manifest.encode("utf-8", "surrogatepass"))
+
+
+def without_fields(text: str, names: Collection[str]) -> str:
+    """The payload without these fields and their salts."""
+    kept = (line for line in text.split("\n") if line.split(" ", 2)[1].rstrip("!") not in names)
+    return "\n".join(kept)
+
 
 _PORTION = 200
 _DIGITS = 18

@@ -11,14 +11,182 @@ import logging
 import os
 import threading
 import weakref
-from collections import deque
-from collections.abc import Callable, Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 
-from suffice.errors import StoreError
-from suffice.log.moment import Clock
-from suffice.log.prepare import Prepared
-from suffice.log.seal import Head, seal
+from suffice.errors import SettingsError, StoreDamaged, StoreError
+from suffice.log.chain import Clock, genesis, link_of, read_time, timestamp
+from suffice.log.entry import WHO, Payload, Record, payload
+from suffice.log.masking import Masks
+from suffice.log.tables import HEAD, RECORDS
+from suffice.settings import RecordSettings
 from suffice.sql.database import Database
+from suffice.sql.toolkit import Connection, bindparam, insert, select, update
+
+FIELDS = (
+    "question passages texts evidence gate claims drafts findings released outcome thresholds "
+    "timings nearest missing reason comment"
+).split()
+"""Fields that `record.omit_fields` can exclude."""
+LARGEST = 256_000_000
+_NO_TEXT = str.maketrans(dict.fromkeys((0, *range(55296, 57344)), "�"))
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A record ready for sealing; `caller` and `tag` are `None` if absent or not to be stored."""
+
+    id: str
+    kind: str
+    caller: str | None
+    tag: str | None
+    payload: Payload
+    once: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Prepare:
+    """Turns records into prepared records, according to the settings."""
+
+    masks: Masks
+    omit: frozenset[str]
+
+    @classmethod
+    def of(cls, settings: RecordSettings) -> Prepare:
+        unknown = set(settings.omit_fields) - {*FIELDS, WHO}
+        if unknown:
+            raise SettingsError(
+                f"record.omit_fields: records have no field '{min(unknown)}'.",
+                remedy=f"Allowed values: {', '.join((WHO, *FIELDS))}.",
+            )
+        return cls(Masks.of(settings), frozenset(settings.omit_fields))
+
+    def __call__(self, record: Record, never: frozenset[str] = frozenset()) -> Prepared:
+        """Prepare a record. Fields in `never` are not stored, regardless of the settings."""
+        caller, tag = record.caller.translate(_NO_TEXT), record.tag.translate(_NO_TEXT)
+        fields = {WHO: [caller, tag], **self._masked(record)}
+        written = payload(fields, self.omit | never)
+        if len(written.text) > LARGEST:
+            raise StoreError(
+                f"The record has {len(written.text):,} characters, over the limit of {LARGEST:,}.",
+                remedy="Exclude large fields with record.omit_fields.",
+            )
+        known = WHO not in self.omit
+        return Prepared(
+            record.id,
+            record.kind,
+            caller or None if known else None,
+            tag or None if known else None,
+            written,
+            record.once,
+        )
+
+    def _masked(self, record: Record) -> dict[str, object]:
+        """The masked fields. `once` records are not masked: they contain no user text."""
+        if record.once or not self.masks.sorts:
+            return dict(record.fields)
+        counts: Counter[str] = Counter()
+        fields: dict[str, object] = self.masks.tree(dict(record.fields), counts)
+        return {**fields, "masked": dict(counts)} if counts else fields
+
+
+# Built once: building a statement takes longer than running it.
+_HEAD = select(HEAD).where(HEAD.c.id == 1)
+_APPEND = insert(RECORDS)
+_MOVE = (
+    update(HEAD)
+    .where(HEAD.c.id == 1)
+    .values({name: bindparam(f"new_{name}") for name in ("sequence", "link", "time")})
+)
+_SKEW = timedelta(seconds=1)
+"""The tolerated clock difference between machines."""
+_WRONG = timedelta(minutes=10)
+"""A larger difference is no difference between machines: the log's last time is wrong, because a
+clock had jumped forward, or this clock is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The state of a log: its last record, and the last record covered by a checkpoint."""
+
+    log: str
+    sequence: int
+    link: str
+    time: str
+    checkpoint: int
+    checkpoint_time: str
+
+
+def head_of(connection: Connection, *, hold: bool = False) -> Head:
+    """Read the head; `hold` blocks other appends until the transaction ends."""
+    row = connection.execute(_HEAD.with_for_update() if hold else _HEAD).first()
+    if row is None:
+        raise StoreDamaged(
+            "The head row of the log is missing, so no record can be appended.",
+            remedy="Run suffice audit verify, and restore the store from a backup.",
+        )
+    head = Head(row.log, row.sequence, row.link, row.time, row.checkpoint, row.checkpoint_time)
+    return head if head.sequence else Head(head.log, 0, genesis(head.log).decode(), "", 0, "")
+
+
+def seal(connection: Connection, group: Sequence[Prepared], now: datetime) -> Head:
+    """Append a group of records in order, skipping `once` records that already exist."""
+    head = head_of(connection, hold=True)
+    time, clock = _moment(head, now)
+    there = _there(connection, [record.id for record in group if record.once])
+    link, sequence = head.link.encode(), head.sequence
+    rows = []
+    for record in group:
+        if record.id in there:
+            continue
+        sequence += 1
+        root, sealed = record.payload.root, record.payload.seal
+        link = link_of(link, sequence, record.id, time, clock, record.kind, root, sealed)
+        rows.append(
+            {
+                "sequence": sequence,
+                "id": record.id,
+                "time": time,
+                "clock": clock,
+                "kind": record.kind,
+                "caller": record.caller,
+                "tag": record.tag,
+                "root": root,
+                "seal": sealed,
+                "link": link.decode(),
+                "payload": record.payload.text,
+            }
+        )
+        there |= {record.id} if record.once else set()
+    if not rows:
+        return head
+    connection.execute(_APPEND, rows)
+    connection.execute(
+        _MOVE, {"new_sequence": sequence, "new_link": link.decode(), "new_time": time}
+    )
+    return Head(head.log, sequence, link.decode(), time, head.checkpoint, head.checkpoint_time)
+
+
+def _there(connection: Connection, ids: Collection[str]) -> set[str]:
+    if not ids:
+        return set()
+    return set(connection.scalars(select(RECORDS.c.id).where(RECORDS.c.id.in_(ids))))
+
+
+def _moment(head: Head, now: datetime) -> tuple[str, str]:
+    """The timestamp of the next records, and the clock reading if the clock is behind the log by
+    more than the tolerance. The timestamp goes back only where a clock was wrong, and then equals
+    the clock reading, so that a verification can report the place."""
+    time = timestamp(now)
+    if time >= head.time:
+        return time, ""
+    behind = read_time(head.time) - now
+    if behind > _WRONG:
+        return time, time
+    return head.time, time if behind > _SKEW else ""
+
 
 _LOG = logging.getLogger("suffice.record")
 _MOST = 1_000

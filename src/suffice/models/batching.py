@@ -19,16 +19,17 @@ import numpy as np
 from suffice.deadline import Cancelled, Deadline, LastOf, current, within
 from suffice.models.embedder import Embedder, Vectors
 from suffice.models.llm.verifier import LlmVerifier
-from suffice.models.threads import bounded
+from suffice.models.session import bounded
 from suffice.models.verifier import (
     LLM,
     Pair,
     SufficiencyScore,
     SupportScore,
     Verifier,
+    Wrapped,
+    WrappedVerifier,
     sentence_scores,
 )
-from suffice.models.wrapped import Wrapped, WrappedVerifier
 
 A = TypeVar("A")
 B = TypeVar("B")

@@ -9,20 +9,35 @@ a hub name  a verifier from a model hub, downloaded once
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 from functools import cache
 from importlib import resources
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 from suffice.errors import ExtraMissing, ModelDamaged, ModelMissing, SettingsError
 from suffice.models.card import REINSTALL, Card, read_card
-from suffice.models.config import read_config
-from suffice.models.cross_encoder import CrossEncoder
+from suffice.models.cross_encoder import CrossEncoder, Encoder
 from suffice.models.embedder import Embedder, OnnxEmbedder, Pool, first_token, mean_pool
-from suffice.models.encoder import Encoder
 from suffice.models.verifier import LLM, Verifier
 from suffice.settings import DraftSettings, EmbedderSettings, VerifierSettings
+
+
+def read_config(path: Path, *, needed: bool = True) -> dict[str, Any]:
+    """The content of a file; empty if it is missing but optional, or not a mapping."""
+    if not needed and not path.exists():
+        return {}
+    try:
+        value = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as problem:
+        raise ModelDamaged(
+            f"{path} cannot be read: {problem}.",
+            remedy="Save the model's original file to that path.",
+        ) from problem
+    return value if isinstance(value, dict) else {}
+
 
 EMBEDDERS = ("minilm-l6-embedder",)
 DEFAULT = EMBEDDERS[0]
@@ -61,7 +76,7 @@ def open_verifier(
     """Open the configured verifier, or a tier by name. `draft` is the endpoint meant by
     `verifier.llm.url: draft`."""
     if tier == LLM or (settings.llm.on and not tier):
-        from suffice.models.llm.open import open_llm_verifier
+        from suffice.models.llm.verifier import open_llm_verifier
 
         return open_llm_verifier(_without_llm(settings), settings.llm, draft)
     return _without_llm(settings, tier)
@@ -198,6 +213,6 @@ def _sentence_transformers(folder: Path) -> Embedder:
             f"{folder} is a sentence-transformers model without an ONNX file.",
             remedy="Export it to ONNX, or run: pip install sentence-transformers",
         )
-    from suffice.models.transformer import TransformerEmbedder
+    from suffice.models.hub import TransformerEmbedder
 
     return TransformerEmbedder.open(folder)

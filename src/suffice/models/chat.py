@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from suffice.models.wire.endpoint import Endpoint, endpoint_url
+from suffice.types import Kind, Passage
 
 # Some servers expect the newer name of the token limit. Some models accept no temperature or seed.
 _SPARE = {
@@ -93,3 +95,39 @@ def content_in(message: Mapping[str, Any]) -> str:
 def refusal_in(message: Mapping[str, Any]) -> str:
     refusal = message.get("refusal")
     return refusal if isinstance(refusal, str) else ""
+
+
+_LINE = 300
+
+
+def fence(texts: Iterable[str]) -> str:
+    """A mark that occurs in none of the texts. The same texts always give the same mark."""
+    held = "\n".join(texts)
+    mark = ""
+    while not mark or mark in held:
+        mark = hashlib.sha256(f"{mark}\n{held}".encode("utf-8", "replace")).hexdigest()[:12]
+    return mark
+
+
+def fenced(mark: str, name: str, text: str, about: str = "") -> str:
+    """A text between its fence lines. `about` describes it on the first line."""
+    head = f"{name}: {about}" if about else name
+    return f"--- {mark} {head} ---\n{text}\n--- {mark} end of {name} ---"
+
+
+def quoted(text: str) -> str:
+    """A text for use between quotation marks: on one line, shortened, without double quotes."""
+    line = " ".join(text.replace('"', "'").split())
+    return line if len(line) <= _LINE else f"{line[:_LINE]}…"
+
+
+def described(passage: Passage) -> str:
+    """One line about the origin of a passage: title, position, version and dates."""
+    parts = [f'"{quoted(passage.title or passage.document)}"']
+    parts += [f'section "{quoted(passage.place)}"'] if passage.place else []
+    parts += [f"version {quoted(passage.declared)}"] if passage.declared else []
+    since, until = passage.effective or passage.since, passage.expires or passage.until
+    parts += [f"in force from {since.isoformat()}"] if since else []
+    parts += [f"until {until.isoformat()}"] if until else []
+    parts += ["minutes of a discussion"] if passage.kind is Kind.DISCUSSION else []
+    return ", ".join(parts)

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 
 from suffice.models.verifier import Pair
 from suffice.text.digest import choose, nearness, pieces, shorter, word_prefixes
-from suffice.text.flatten import flatten
 from suffice.text.language import unknown_language
+from suffice.text.tables import flatten
 
 Tokens = Callable[[Sequence[str]], list[list[int]]]
 NO_NUMBER = "The model returned no number."

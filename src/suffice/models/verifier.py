@@ -6,9 +6,16 @@ sufficiency   passages, question  → enough or not
 
 from __future__ import annotations
 
+import math
+import threading
+from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
+
+import numpy as np
+
+from suffice.models.embedder import Embedder, Vectors
 
 LLM = "llm"
 """The tier of scores from the user's LLM, which are final."""
@@ -122,3 +129,100 @@ class FindsSentences(Protocol):
 def sentence_scores(verifier: object, text: str, sentences: Sequence[str]) -> list[float]:
     """The sentence scores of a verifier, if it provides them."""
     return verifier.sentences(text, sentences) if isinstance(verifier, FindsSentences) else []
+
+
+MOST = 14.0
+"""The limit of the log-odds, so that a single score cannot outweigh all others."""
+
+
+def log_odds(chance: float, most: float = MOST) -> float:
+    """The log-odds, limited to `most` in both directions."""
+    if not 0 < chance < 1:
+        return math.copysign(most, chance - 0.5)
+    return max(-most, min(most, math.log(chance / (1 - chance))))
+
+
+def chance_of(odds: float) -> float:
+    return 1 / (1 + math.exp(-odds))
+
+
+def mean_odds(chances: Sequence[float]) -> float:
+    """The mean of several scores for the same statement, computed in log-odds."""
+    return chance_of(sum(map(log_odds, chances)) / len(chances))
+
+
+class Wrapped:
+    """Forwards the properties of the wrapped embedder; subclasses implement `embed`."""
+
+    def __init__(self, embedder: Embedder) -> None:
+        self._embedder = embedder
+
+    @property
+    def id(self) -> str:
+        return self._embedder.id
+
+    @property
+    def dimension(self) -> int:
+        return self._embedder.dimension
+
+    @property
+    def window(self) -> int:
+        return self._embedder.window
+
+    def token_ends(self, text: str) -> Sequence[int]:
+        return self._embedder.token_ends(text)
+
+
+class WrappedVerifier:
+    """Forwards the properties of the wrapped verifier."""
+
+    def __init__(self, verifier: Verifier) -> None:
+        self._verifier = verifier
+
+    @property
+    def id(self) -> str:
+        return self._verifier.id
+
+    @property
+    def tier(self) -> str:
+        return self._verifier.tier
+
+    @property
+    def thresholds(self) -> Thresholds:
+        return self._verifier.thresholds
+
+
+# Longer texts are rarely needed twice and would take too much memory.
+_LONGEST = 2_000
+
+
+class CachedEmbedder(Wrapped):
+    """Caches the vectors of the last `most` texts. Results do not change, because the vector of a
+    text does not depend on other texts. Thread-safe."""
+
+    def __init__(self, embedder: Embedder, most: int = 4096) -> None:
+        super().__init__(embedder)
+        self._most = most
+        self._known: OrderedDict[str, Vectors] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        if not texts:
+            return self._embedder.embed(texts)
+        with self._lock:
+            held = {text: self._known[text] for text in texts if text in self._known}
+        fresh = [text for text in dict.fromkeys(texts) if text not in held]
+        if fresh:
+            held |= zip(fresh, self._embedder.embed(fresh), strict=True)
+        self._remember(held)
+        return np.array([held[text] for text in texts], dtype=np.float32)
+
+    def _remember(self, held: dict[str, Vectors]) -> None:
+        """Add the newest entries and drop the oldest."""
+        with self._lock:
+            for text, vector in held.items():
+                if len(text) <= _LONGEST:
+                    self._known[text] = vector.copy()  # a copy, so that the batch can be freed
+                    self._known.move_to_end(text)
+            while len(self._known) > self._most:
+                self._known.popitem(last=False)

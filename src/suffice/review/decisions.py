@@ -12,13 +12,21 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from suffice.access.scopes import readable_scopes
-from suffice.access.visibility import Reader
+from suffice.access.visibility import Reader, readable_scopes
+from suffice.log.log import Log
 from suffice.log.tables import DECISIONS, SOURCES, USES
-from suffice.record.log import Log
-from suffice.sql.functions import holds, number_in
-from suffice.sql.storable import is_storable
-from suffice.sql.toolkit import ColumnElement, Connection, Select, exists, func, or_, select
+from suffice.sql.toolkit import (
+    ColumnElement,
+    Connection,
+    Select,
+    exists,
+    func,
+    holds,
+    is_storable,
+    number_in,
+    or_,
+    select,
+)
 
 PAGE = 50
 SEARCHED = 100_000

@@ -1,22 +1,205 @@
 """The documents of a store that a reader may know about: versions, expiry, and how often each was
-cited."""
+cited.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+import re
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, timedelta
+from difflib import SequenceMatcher
 from enum import StrEnum
+from typing import Any
 
 from suffice.access.keys import ALL
-from suffice.access.visibility import Reader
+from suffice.access.visibility import Reader, readable_scopes
 from suffice.errors import DocumentMissing
 from suffice.evidence.rows import VersionInfo, newest
 from suffice.evidence.store import Store
-from suffice.review.citations import Citations, citations, of_document
-from suffice.sql.storable import is_storable
-from suffice.text.compare import Hunk, compare
+from suffice.log.tables import DECISIONS, SOURCES, USES
+from suffice.sql.toolkit import (
+    ColumnElement,
+    Connection,
+    Select,
+    case,
+    func,
+    is_storable,
+    number_in,
+    select,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Citations:
+    """How many decisions had a document in their evidence, how many answers cite it, and when each
+    last happened; empty if never."""
+
+    used: int = 0
+    cited: int = 0
+    last_used: str = ""
+    last_cited: str = ""
+
+    def __add__(self, other: Citations) -> Citations:
+        return Citations(
+            self.used + other.used,
+            self.cited + other.cited,
+            max(self.last_used, other.last_used),
+            max(self.last_cited, other.last_cited),
+        )
+
+
+def citations(
+    connection: Connection, collection: str, documents: Collection[str], reader: Reader | None
+) -> dict[str, dict[str, Citations]]:
+    """The citations by document and version. Citations from a time when the reader's rights would
+    not have covered the document do not count, and neither do those by decisions that the reader
+    may not know of."""
+    table = SOURCES.c
+    of_them = (table.collection == collection, table.document.in_(list(documents)))
+    asked = select(SOURCES).where(*of_them)
+    if not _knows_all(connection, reader):
+        asked = _counted(of_them, readable_scopes(connection, reader) or frozenset())
+    found: dict[str, dict[str, Citations]] = {}
+    for row in connection.execute(asked):
+        if reader is not None and not reader.may_use(row.collection, json.loads(row.access)):
+            continue
+        versions = found.setdefault(row.document, {})
+        one = Citations(row.used, row.cited, row.last_used, row.last_cited)
+        versions[row.version] = versions.get(row.version, Citations()) + one
+    return found
+
+
+def _knows_all(connection: Connection, reader: Reader | None) -> bool:
+    """Whether the reader may know of every decision, so that the stored sums are right for it."""
+    readable = readable_scopes(connection, reader)
+    others = select(DECISIONS.c.sequence).limit(1)
+    if readable is None:
+        return True
+    return connection.execute(others.where(~number_in(DECISIONS.c.scope, readable))).first() is None
+
+
+def _counted(of_them: Sequence[ColumnElement[bool]], scopes: frozenset[int]) -> Select[Any]:
+    """The sums over the decisions with these scopes, in the columns of the stored sums."""
+    table, used, made = SOURCES.c, USES.c, DECISIONS.c
+    last_cited = func.coalesce(func.max(case((used.cited == 1, made.time))), "")
+    return (
+        select(
+            table.id,
+            table.collection,
+            table.document,
+            table.version,
+            table.access,
+            func.count().label("used"),
+            func.sum(used.cited).label("cited"),
+            func.max(made.time).label("last_used"),
+            last_cited.label("last_cited"),
+        )
+        .join_from(SOURCES, USES, used.source == table.id)
+        .join(DECISIONS, made.sequence == used.sequence)
+        .where(*of_them, number_in(made.scope, scopes))
+        .group_by(table.id, table.collection, table.document, table.version, table.access)
+    )
+
+
+def of_document(versions: dict[str, Citations]) -> Citations:
+    """The citations of all versions of a document."""
+    total = Citations()
+    for one in versions.values():
+        total = total + one
+    return total
+
+
+_WORD = re.compile(r"\s+|\w+|[^\w\s]")
+_LONGEST_LINE = 4_000
+"""Longer lines are compared as a whole."""
+MOST_LINES = 20_000
+
+
+class Change(StrEnum):
+    SAME = "same"
+    REMOVED = "removed"
+    ADDED = "added"
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of a line; `changed` if it does not occur in the line that this one replaces."""
+
+    text: str
+    changed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of either text, with its numbers from 1 (`None`: not in that text)."""
+
+    change: Change
+    old: int | None
+    new: int | None
+    parts: tuple[Part, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Hunk:
+    """A run of changed lines with the lines around it."""
+
+    lines: tuple[Line, ...]
+
+
+def compare(old: str, new: str, context: int = 2) -> list[Hunk]:
+    """The changed places of two texts; empty if they are equal.
+
+    >>> [(line.change.value, line.parts[0].text) for line in compare("a\\nb", "a\\nc")[0].lines]
+    [('same', 'a'), ('removed', 'b'), ('added', 'c')]
+    """
+    before, after = old.splitlines()[:MOST_LINES], new.splitlines()[:MOST_LINES]
+    matcher = SequenceMatcher(None, before, after, autojunk=len(before) + len(after) > 2_000)
+    return [
+        Hunk(tuple(line for step in group for line in _lines(step, before, after)))
+        for group in matcher.get_grouped_opcodes(context)
+    ]
+
+
+def counts(hunks: Sequence[Hunk]) -> tuple[int, int]:
+    """The numbers of removed and added lines."""
+    kinds = [line.change for hunk in hunks for line in hunk.lines]
+    return kinds.count(Change.REMOVED), kinds.count(Change.ADDED)
+
+
+Step = tuple[str, int, int, int, int]
+
+
+def _lines(step: Step, before: Sequence[str], after: Sequence[str]) -> Iterator[Line]:
+    tag, a, b, c, d = step
+    if tag == "equal":
+        for n in range(b - a):
+            yield Line(Change.SAME, a + n + 1, c + n + 1, (Part(before[a + n]),))
+        return
+    pairs = [_words(*both) for both in zip(before[a:b], after[c:d], strict=False)]
+    for n in range(a, b):
+        parts = pairs[n - a][0] if n - a < len(pairs) else (Part(before[n], changed=True),)
+        yield Line(Change.REMOVED, n + 1, None, parts)
+    for n in range(c, d):
+        parts = pairs[n - c][1] if n - c < len(pairs) else (Part(after[n], changed=True),)
+        yield Line(Change.ADDED, None, n + 1, parts)
+
+
+def _words(old: str, new: str) -> tuple[tuple[Part, ...], tuple[Part, ...]]:
+    """Two lines in parts, with the words in which they differ marked."""
+    if max(len(old), len(new)) > _LONGEST_LINE:
+        return (Part(old, changed=True),), (Part(new, changed=True),)
+    first, second = _WORD.findall(old), _WORD.findall(new)
+    matcher = SequenceMatcher(None, first, second, autojunk=False)
+    left, right = [], []
+    for tag, a, b, c, d in matcher.get_opcodes():
+        differs = tag != "equal"
+        left += [Part("".join(first[a:b]), differs)] if b > a else []
+        right += [Part("".join(second[c:d]), differs)] if d > c else []
+    return tuple(left), tuple(right)
+
 
 PAGE = 50
 _PORTION = 200

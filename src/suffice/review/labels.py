@@ -6,23 +6,219 @@ not count more than the others.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
 from suffice.access.visibility import Reader
+from suffice.bounds import at_most
 from suffice.errors import LabelsError, StoreError
-from suffice.log.entry import Choice, Entry, find
-from suffice.record.about import all_about
-from suffice.record.decision import decision_of
-from suffice.record.setup import setup_of
-from suffice.review.actions import JUDGEMENT
-from suffice.review.judged import judged
-from suffice.review.sample import Sampled, sampled
-from suffice.sql.toolkit import Connection
+from suffice.log.chain import parse
+from suffice.log.decision import VERDICT, all_about, decision_of, role_of, subject_of
+from suffice.log.entry import SALT, Choice, Entry, find
+from suffice.log.log import SAMPLING
+from suffice.log.setup import setup_of
+from suffice.log.tables import RECORDS
+from suffice.review.actions import JUDGEMENT, judged
+from suffice.review.case import DECIDED, Act
+from suffice.sql.toolkit import Connection, select
 from suffice.types import Action, Passage, Verdict
-from suffice.verdict.claim_status import claim_statuses
+from suffice.verdict.assess import claim_statuses
 from suffice.verdict.thresholds import SERVE_ONLY, WITH_CAVEAT, in_force
+
+
+@dataclass(frozen=True, slots=True)
+class Stratum:
+    """Answers with the same sampling probability: how many there are, and how many were drawn,
+    judged, and judged wrong."""
+
+    probability: float
+    population: int
+    drawn: int
+    judged: int
+    wrong: int
+
+    def __post_init__(self) -> None:
+        counted = 0 <= self.wrong <= self.judged <= self.drawn <= self.population
+        if not counted or not 0 <= self.probability <= 1 or (self.drawn and not self.probability):
+            raise ValueError(f"inconsistent stratum: {self}")
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """The share of wrong answers. `rate` is unbiased if all sampled answers were judged (otherwise
+    unjudged answers are assumed to be like judged ones); it is `None` if too few were judged, and
+    can exceed 1 by chance. The true share lies in [low, high] with the given confidence."""
+
+    rate: float | None
+    low: float
+    high: float
+    confidence: float
+    population: int
+    drawn: int
+    judged: int
+    wrong: int
+
+
+def estimate(strata: Sequence[Stratum], confidence: float = 0.95) -> Estimate:
+    """Combine the strata; the error probability of the interval is split among the sampled ones."""
+    if not 0 < confidence < 1:
+        raise ValueError("the confidence must be between 0 and 1")
+    population = sum(item.population for item in strata)
+    chance = [item for item in strata if item.probability < 1]
+    risk = (1 - confidence) / max(1, len(chance)) / 2
+    ends = [_interval(item, risk) for item in strata]
+    seen = any(item.judged for item in strata)
+    known = seen and all(item.judged or (item.probability and not item.drawn) for item in strata)
+    return Estimate(
+        rate=sum(_total(item) for item in strata) / population if known else None,
+        low=sum(low for low, _ in ends) / population if population else 0.0,
+        high=sum(high for _, high in ends) / population if population else 1.0,
+        confidence=confidence,
+        population=population,
+        drawn=sum(item.drawn for item in strata),
+        judged=sum(item.judged for item in strata),
+        wrong=sum(item.wrong for item in strata),
+    )
+
+
+def _total(stratum: Stratum) -> float:
+    """The Horvitz-Thompson estimate of the number of wrong answers."""
+    if not stratum.wrong:
+        return 0.0
+    return stratum.wrong / stratum.probability * stratum.drawn / stratum.judged
+
+
+def _interval(stratum: Stratum, risk: float) -> tuple[int, int]:
+    """The least and greatest plausible number of wrong answers in a stratum."""
+    wrong, right = stratum.wrong, stratum.judged - stratum.wrong
+    most_wrong = wrong + stratum.drawn - stratum.judged
+    if stratum.probability == 1:  # answers that were not drawn are unknown
+        return wrong, stratum.population - right
+    most = stratum.population - right
+    if not stratum.probability:
+        return 0, most
+    p = stratum.probability
+    few = _last(wrong, most, lambda all_: 1 - at_most(wrong - 1, all_, p) <= risk)
+    many = _last(most_wrong, most, lambda all_: at_most(most_wrong, all_, p) > risk)
+    least = wrong if few is None else min(few + 1, most)
+    return least, most if many is None else many
+
+
+def _last(low: int, high: int, holds: Callable[[int], bool]) -> int | None:
+    """The last number in [low, high] for which a monotone condition holds, by bisection."""
+    if low > high or not holds(low):
+        return None
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if holds(middle) else (low, middle - 1)
+    return low
+
+
+_PORTION = 500
+
+
+@dataclass(slots=True)
+class _Count:
+    population: int = 0
+    drawn: int = 0
+    judged: int = 0
+    wrong: int = 0
+
+
+@dataclass(slots=True)
+class _Counts:
+    strata: dict[float, _Count] = field(default_factory=dict)
+
+    def of(self, probability: float) -> _Count:
+        return self.strata.setdefault(probability, _Count())
+
+
+def strata(connection: Connection, choice: Choice) -> list[Stratum]:
+    """Counts of the selected served answers and their judgements, by sampling probability."""
+    counts, acts = _Counts(), _acts(connection)
+    for id, probability, drawn in _served(connection, choice):
+        count = counts.of(probability)
+        count.population += 1
+        if not drawn:
+            continue
+        count.drawn += 1
+        judged = judgement(acts.get(id, ()))
+        count.judged += judged is not None
+        count.wrong += judged is False
+    return [
+        Stratum(probability, count.population, count.drawn, count.judged, count.wrong)
+        for probability, count in sorted(counts.strata.items())
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class Sampled:
+    """A served answer and its sampling probability. `correct` is `None` if nobody judged it."""
+
+    id: str
+    probability: float
+    drawn: bool
+    correct: bool | None
+
+
+def sampled(connection: Connection, choice: Choice) -> Iterator[Sampled]:
+    """Each served answer, drawn for review or not, with its judgement."""
+    acts = _acts(connection)
+    for id, probability, drawn in _served(connection, choice):
+        yield Sampled(id, probability, drawn, judgement(acts.get(id, ())))
+
+
+def _acts(connection: Connection) -> dict[str, list[str]]:
+    """The decisions on each record, in order."""
+    found: dict[str, list[str]] = {}
+    chosen = select(RECORDS.c.id).where(RECORDS.c.kind.in_(DECIDED)).order_by(RECORDS.c.sequence)
+    for id in connection.scalars(chosen):
+        found.setdefault(subject_of(id), []).append(role_of(id))
+    return found
+
+
+def judgement(acts: Sequence[str]) -> bool | None:
+    """Whether a served answer was right as it was served; `None` if unjudged. The last decision
+    that judges it counts. A confirmation agrees with the decision before it: of a withdrawn or
+    corrected answer, it says that it was wrong."""
+    told = [_RIGHT[act] for act in acts if act in _RIGHT]
+    if told:
+        return told[-1]
+    return True if Act.CONFIRM.value in acts else None
+
+
+_RIGHT: dict[str, bool] = {
+    Act.RELEASE.value: True,  # after a withdrawal: the answer as it was served is released again
+    Act.WITHDRAW.value: False,
+    Act.CORRECT.value: False,
+}
+"""What a decision says about the served answer, whatever was decided before."""
+
+
+def _served(connection: Connection, choice: Choice) -> Iterator[tuple[str, float, bool]]:
+    """The id, the sampling probability and whether it was drawn, for each served answer. Only one
+    field is parsed, because records can be large and numerous."""
+    last = 0
+    columns = select(RECORDS.c.sequence, RECORDS.c.id, RECORDS.c.payload)
+    asked = choice.narrowed(columns).where(RECORDS.c.kind == VERDICT)
+    asked = asked.order_by(RECORDS.c.sequence).limit(_PORTION)
+    while rows := connection.execute(asked.where(RECORDS.c.sequence > last)).all():
+        for _, id, payload in rows:
+            sampling = _field(payload)
+            if sampling is not None:
+                yield subject_of(id), float(sampling["probability"]), bool(sampling["drawn"])
+        last = rows[-1].sequence
+
+
+def _field(payload: str) -> dict[str, float] | None:
+    begin = f" {SAMPLING} "
+    for line in reversed(payload.split("\n")):  # usually the last line
+        if line.startswith(begin, SALT):
+            found: dict[str, float] = parse(line[SALT + len(begin) :])
+            return found
+    return None
 
 
 def labelled(

@@ -13,33 +13,56 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from suffice.access.scopes import readable_scopes
-from suffice.access.visibility import Reader
-from suffice.log.erasures import KIND as ERASURE
-from suffice.log.payload import UNREADABLE, values
+from suffice.access.visibility import Reader, readable_scopes
+from suffice.log.decision import QUEUE, all_about, subject_of
+from suffice.log.entry import UNREADABLE, values
+from suffice.log.erasure import KIND as ERASURE
+from suffice.log.index import add_scopes, scope_id, scope_of
+from suffice.log.log import Why
 from suffice.log.tables import RECORDS
-from suffice.record.about import QUEUE, all_about, subject_of
-from suffice.record.digest import scope_id, scope_of
-from suffice.record.index import add_scopes
-from suffice.record.sampling import Why
 from suffice.review.actions import ASSIGNMENT, PRIORITY, Priority
 from suffice.review.case import DECIDED, FEEDBACK, State, assignee_of, priority_of, state_of, why_of
-from suffice.review.tables import CASES, PLACE
+from suffice.sql.columns import number, text
 from suffice.sql.database import Database
-from suffice.sql.functions import number_in
 from suffice.sql.toolkit import (
     ColumnElement,
     Connection,
+    MetaData,
     Row,
     Select,
+    Table,
     and_,
     bindparam,
     func,
+    number_in,
     or_,
     select,
     update,
+    upsert,
 )
-from suffice.sql.upsert import upsert
+
+_METADATA = MetaData()
+
+CASES = Table(
+    "review_cases",
+    _METADATA,
+    text("record", key=True),
+    number("sequence"),
+    number("waiting"),
+    text("state"),
+    number("priority"),
+    text("why"),
+    text("assignee"),
+    number("scope"),
+)
+
+PLACE = Table(
+    "review_place",
+    _METADATA,
+    number("id", key=True),
+    number("sequence"),
+)
+
 
 WAITING = (State.OPEN, State.ASSIGNED)
 _CONCERNING = (QUEUE, *DECIDED, FEEDBACK, ASSIGNMENT, PRIORITY)

@@ -9,40 +9,229 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 from typing import Any
 
 from suffice.access.visibility import Reader
 from suffice.errors import ReviewError, ReviewTaken, StoreError
-from suffice.log.entry import Choice, Entry, find
-from suffice.log.record import Record
-from suffice.record.about import (
+from suffice.log.decision import (
+    GAP,
     QUEUE,
+    Decision,
+    Filing,
     about,
     all_about,
+    decision_of,
     find_decision,
+    has_record_about,
+    of_verdict,
     record_missing,
     role_of,
+    subject_in,
     subject_of,
+    value_of,
 )
-from suffice.record.decision import Decision, Filing, decision_of, of_verdict
-from suffice.record.log import NOWHERE, PAGE, Log
-from suffice.record.sampling import Why
-from suffice.record.trace import Trace
-from suffice.review import gaps
-from suffice.review.actions import Action
+from suffice.log.entry import Choice, Entry, Record, entry_of, find
+from suffice.log.erasure import KIND as ERASURE
+from suffice.log.log import NOWHERE, PAGE, Log, Why
+from suffice.log.tables import RECORDS
+from suffice.log.trace import Trace
+from suffice.review.actions import LONGEST, MARK, Action, Mark, Marked, marked
 from suffice.review.case import DECIDED, FEEDBACK, Act, Case, Rating, case_of, note
-from suffice.review.estimate import Estimate, estimate
-from suffice.review.judged import Marked
-from suffice.review.labels import labelled
-from suffice.review.marks import marked_passages
+from suffice.review.labels import Estimate, estimate, labelled, strata
 from suffice.review.queue import Counts, Wanted, counted, following, refresh, selected
-from suffice.review.rules import check_allowed, check_length, check_reason
-from suffice.review.sample import strata
-from suffice.sql.toolkit import Connection
-from suffice.types import Verdict
+from suffice.sql.toolkit import Connection, not_, select
+from suffice.types import Source, Verdict
+
+
+def check_reason(act: Act, reason: str, by: str) -> None:
+    """Raise if a decision lacks a reason or a name."""
+    for what, text in (("a reason", reason), ("a name", by)):
+        if not text.strip():
+            raise ReviewError(
+                f"The decision '{act.value}' requires {what}.",
+                remedy="Give a reason and the name of the reviewer.",
+            )
+    check_length("reason", reason)
+
+
+def check_length(what: str, text: str) -> None:
+    """Raise if a person's words are too long for a record."""
+    if len(text) > LONGEST:
+        raise ReviewError(
+            f"The {what} has {len(text):,} characters.",
+            remedy=f"Use at most {LONGEST:,} characters.",
+        )
+
+
+def check_allowed(case: Case, act: Act, text: str = "") -> None:
+    """Raise if the decision does not apply to the current state of the case."""
+    _not_against_claims(case, act)
+    if act in (Act.CONFIRM, Act.DISMISS):
+        return
+    name, seen = case.entry.id, case.seen
+    if seen is None:
+        raise ReviewError(case.lacking, remedy="Confirm or dismiss it.")
+    first = decision_of(case.entry).verdict
+    out = seen.verdict is not None and seen.verdict.served
+    answered = first is not None and bool(first.released or (first.draft and first.draft.text))
+    if act is Act.CORRECT:
+        _correctable(case, first, text)
+    if act is Act.WITHDRAW and not out:
+        raise ReviewError(
+            f"Record {name} has no released answer to withdraw.", remedy="Confirm or dismiss it."
+        )
+    if act is Act.RELEASE and out:
+        raise ReviewError(f"The answer of record {name} is already released.", remedy="Confirm it.")
+    if act is Act.RELEASE and not answered:
+        raise ReviewError(
+            f"Record {name} has no answer to release.",
+            remedy=f"To have an answer written, run: suffice review decide {name} open",
+        )
+    if act is Act.OPEN and (answered or seen.gate.open):
+        raise ReviewError(
+            f"The gate of record {name} was already open.",
+            remedy="Release or withdraw the answer instead.",
+        )
+
+
+def _correctable(case: Case, first: Verdict | None, text: str) -> None:
+    check_length("answer", text)
+    if first is None:
+        raise ReviewError(
+            f"Record {case.entry.id} is a gate decision without an answer.",
+            remedy="Confirm or dismiss it.",
+        )
+    if not text.strip():
+        raise ReviewError("The corrected answer is empty.", remedy="Write the answer to release.")
+
+
+def _not_against_claims(case: Case, act: Act) -> None:
+    """Raise if an answer would be released, or called right, as it was drafted, although a reviewer
+    found one of its claims unsupported."""
+    verdict = case.verdict
+    drafted = verdict.draft.text.strip() if verdict and verdict.draft else ""
+    right = act is Act.CONFIRM and verdict is not None and verdict.released.strip() == drafted != ""
+    wrong = [str(n) for n, one in sorted(case.judgements.items()) if not one.supported]
+    if wrong and (right or act is Act.RELEASE):
+        raise ReviewError(
+            f"Claim {', '.join(wrong)} is judged as not supported, so the answer cannot be "
+            "released as it was drafted.",
+            remedy="Correct or withdraw the answer, or change the judgement of the claim.",
+        )
+
+
+def marked_passages(
+    connection: Connection,
+    reader: Reader | None = None,
+    *,
+    collection: str = "",
+    document: str = "",
+) -> list[Marked]:
+    """The passages whose last mark says that they are wrong or stale, newest mark first. A passage
+    belongs to one version, so a new version of the document starts without marks. With a reader,
+    only those that it may read."""
+    asked = select(RECORDS).where(RECORDS.c.kind == MARK).order_by(RECORDS.c.sequence)
+    last: dict[tuple[str, str], Marked] = {}
+    for entry in map(entry_of, connection.execute(asked)):
+        if entry.payload:  # empty: erased
+            one = marked(entry)
+            last.pop((one.collection, one.passage), None)
+            last[one.collection, one.passage] = one
+    return [
+        one
+        for one in reversed(last.values())
+        if one.mark is not Mark.NONE
+        and (not collection or one.collection == collection)
+        and (not document or one.document == document)
+        and (reader is None or reader.may_use(one.collection, one.access))
+    ]
+
+
+_SUFFIX = f".{GAP}"
+LOOKED_AT = 10_000
+"""The number of gap records to group, newest first; older ones are ignored."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """A question in its latest wording, how often it was asked, what was missing, and the nearest
+    sources at the time. `records` are the ids of the decisions, and `times` their times, newest
+    first."""
+
+    question: str
+    count: int
+    first: str
+    last: str
+    missing: tuple[str, ...]
+    nearest: tuple[Source, ...]
+    records: tuple[str, ...]
+    times: tuple[str, ...] = ()
+
+
+def last_change(connection: Connection) -> int:
+    """The number of the last record that may change the gaps; 0 if there is none."""
+    number = RECORDS.c.sequence
+    newest = (
+        connection.scalar(
+            select(number).where(RECORDS.c.kind == kind).order_by(number.desc()).limit(1)
+        )
+        for kind in (GAP, *DECIDED, ERASURE)
+    )
+    return max((one for one in newest if one is not None), default=0)
+
+
+def gaps(
+    connection: Connection,
+    choice: Choice,
+    most: int,
+    reader: Reader | None = None,
+    looked_at: int = LOOKED_AT,
+) -> list[Gap]:
+    """The unsettled gaps among the newest records (`looked_at`); opening, releasing or dismissing
+    the decision settles a gap."""
+    settled = has_record_about(subject_in(RECORDS, _SUFFIX), DECIDED, but=Act.CONFIRM.value)
+    asked = choice.narrowed(select(RECORDS)).where(RECORDS.c.kind == GAP, not_(settled))
+    rows = connection.execute(asked.order_by(RECORDS.c.sequence.desc()))
+    # The limit counts only records that the reader may know of.
+    known = (one for one in map(entry_of, rows) if _knows(connection, one, reader))
+    groups: dict[str, list[Entry]] = {}
+    for entry in islice(known, looked_at):
+        groups.setdefault(_same(entry.fields().get("question", "")), []).append(entry)
+    largest = sorted(groups.values(), key=lambda group: (-len(group), -group[0].sequence))
+    return [_gap(group) for group in largest[:most]]
+
+
+def _knows(connection: Connection, gap: Entry, reader: Reader | None) -> bool:
+    return reader is None or reader.may_know(find(connection, subject_of(gap.id)))
+
+
+def _same(question: str) -> str:
+    """The key under which questions are grouped: their words, ignoring case and punctuation."""
+    return " ".join(question.casefold().split()).rstrip("?!. ")
+
+
+def _gap(group: Sequence[Entry]) -> Gap:
+    newest = group[0]
+    fields = newest.fields()
+    return Gap(
+        question=fields.get("question", ""),
+        count=len(group),
+        first=group[-1].time,
+        last=newest.time,
+        missing=tuple(fields.get("missing", ())),
+        nearest=value_of(tuple[Source, ...], fields.get("nearest", ())),
+        records=tuple(_ids(group)),
+        times=tuple(entry.time for entry in group),
+    )
+
+
+def _ids(group: Iterable[Entry]) -> list[str]:
+    return [subject_of(entry.id) for entry in group]
+
 
 Writes = Callable[[Decision, str], tuple[Verdict, Trace]]
 """Writes and checks an answer from the evidence of a decision; receives a note to add to it."""
@@ -189,10 +378,10 @@ class Review:
 
     def gaps(
         self, choice: Choice | None = None, most: int = PAGE, reader: Reader | None = None
-    ) -> list[gaps.Gap]:
+    ) -> list[Gap]:
         """Questions that the documents cannot answer, most frequent first."""
         with self.log.database.reading() as connection:
-            return gaps.gaps(connection, choice or Choice(), most, reader)
+            return gaps(connection, choice or Choice(), most, reader)
 
     def errors(self, choice: Choice | None = None, confidence: float = 0.95) -> Estimate:
         """Estimate the error rate of served answers from the judged sample."""

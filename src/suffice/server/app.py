@@ -2,47 +2,94 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
+from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Mount, Route
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from suffice.access.keys import Role
 from suffice.errors import StoreError
 from suffice.evidence.library import Library
-from suffice.server.anthropic.errors import FORMAT as ANTHROPIC
+from suffice.server import documents as documents
+from suffice.server.anthropic.messages import FORMAT as ANTHROPIC
 from suffice.server.anthropic.messages import messages
-from suffice.server.auth import entered
-from suffice.server.cors import Cors
-from suffice.server.council.endpoint import Council
-from suffice.server.documents import endpoints as documents
-from suffice.server.endpoints import check, feedback, gate
-from suffice.server.errors import ApiError
+from suffice.server.auth import entered, needs_no_role
+from suffice.server.council import Council
+from suffice.server.endpoints import (
+    Health,
+    MonitorCollector,
+    Readiness,
+    check,
+    feedback,
+    gate,
+    guarantee,
+    monitor,
+    review,
+)
+from suffice.server.errors import JSON_TYPE, ApiError, encode
 from suffice.server.gateway import Gateway
-from suffice.server.health import Health, Readiness
-from suffice.server.json_body import JSON_TYPE, encode
 from suffice.server.models_endpoint import embeddings, model, models
-from suffice.server.monitoring import MonitorCollector, guarantee, monitor
-from suffice.server.openai.chat import chat
-from suffice.server.openai.legacy_completions import completions
+from suffice.server.openai.chat import chat, completions
 from suffice.server.openai.responses import responses
 from suffice.server.openapi import document
 from suffice.server.request import as_response, served
-from suffice.server.reviews import review
-from suffice.server.roles import needs_no_role
 from suffice.server.sending import LocalRedirects
 from suffice.server.telemetry.logs import access_log
-from suffice.server.telemetry.metrics import Metrics, metrics_for
-from suffice.server.telemetry.totals import usage_watch
+from suffice.server.telemetry.metrics import Metrics, metrics_for, usage_watch
 from suffice.server.telemetry.tracing import Traced, watch_spans
 from suffice.server.ui.app import NAV, ui_routes
 from suffice.server.ui.site import Site
 from suffice.settings import Settings
+
+_EXPOSED = (
+    *("x-suffice-verdict", "x-suffice-record", "x-request-id", "retry-after"),
+    *(
+        f"x-ratelimit-{part}-{what}"
+        for part in ("limit", "remaining", "reset")
+        for what in ("requests", "tokens")
+    ),
+)
+
+
+class Cors:
+    """Wraps the app in CORS middleware, which is rebuilt when the settings change. If no origins
+    are listed, no CORS headers are sent."""
+
+    def __init__(self, app: ASGIApp, origins: Callable[[], Sequence[str]]) -> None:
+        self._app = app
+        self._origins = origins
+        self._made: tuple[Sequence[str], ASGIApp] = ((), app)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if _is_site(scope.get("path", "")):
+            await self._app(scope, receive, send)
+            return
+        origins = self._origins()
+        if origins != self._made[0]:
+            self._made = (origins, self._middleware(origins) if origins else self._app)
+        await self._made[1](scope, receive, send)
+
+    def _middleware(self, origins: Sequence[str]) -> ASGIApp:
+        return CORSMiddleware(
+            self._app,
+            allow_origins=list(origins),
+            allow_methods=["GET", "POST"],
+            allow_headers=["authorization", "content-type", "x-api-key", "x-suffice-user-token"],
+            expose_headers=list(_EXPOSED),
+        )
+
+
+def _is_site(path: str) -> bool:
+    """Whether a path is that of a page: other sites' scripts may not read pages, whichever origins
+    may call the API. A route may be called `ui`."""
+    return path == "/ui" or (path.startswith("/ui/") and not path.startswith("/ui/v1/"))
 
 
 def create_app(

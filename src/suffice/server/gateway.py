@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from operator import attrgetter
 from typing import Any
 
@@ -16,35 +18,136 @@ import httpx2
 
 from suffice.access.identity import Identities
 from suffice.access.keys import ALL, Principal, Principals
-from suffice.access.quotas import Usage
-from suffice.access.usage_report import Ledger
+from suffice.access.quotas import Ledger, Usage
 from suffice.errors import SettingsError, SufficeError
 from suffice.evidence.library import Library
-from suffice.learn.monitor.deep import DeepChecks, open_deep_verifier, stronger_tier
-from suffice.learn.monitor.indexing import Indexing
-from suffice.learn.monitor.monitor import Monitor
-from suffice.learn.monitor.tallies import decision_index
-from suffice.learn.monitor.worker import MonitorWorker
+from suffice.lab.calibrate.certificate import Certificate
+from suffice.lab.monitor.monitor import Monitor
+from suffice.lab.monitor.series import decision_index
+from suffice.lab.monitor.worker import (
+    DeepChecks,
+    Indexing,
+    MonitorWorker,
+    open_deep_verifier,
+    stronger_tier,
+)
+from suffice.log.log import Log, Recorder
+from suffice.log.setup import ANSWERS, Guarantee, Setup, Status, suspended
 from suffice.models.batching import Lanes, SharedEmbedder, shared_verifier
-from suffice.models.caching import CachedEmbedder
 from suffice.models.catalog import open_verifier
-from suffice.record.log import Log
-from suffice.record.setup import ANSWERS, Setup
-from suffice.record.sink import Recorder
+from suffice.models.verifier import CachedEmbedder
 from suffice.server.auth import Authenticator, is_local
-from suffice.server.documents.jobs import DocumentJobs
-from suffice.server.errors import ApiError, bad
-from suffice.server.guarantees import Guarantees
+from suffice.server.errors import ApiError, bad, busy
 from suffice.server.inference_pool import InferencePool
 from suffice.server.openai.verdict_cache import VerdictCache
-from suffice.server.parts import Parts
 from suffice.server.rate_limiter import RateLimiter
-from suffice.server.route import Route, open_route
+from suffice.server.route import Parts, Route, open_route
 from suffice.server.telemetry.stats import RequestStats, StatsListener
-from suffice.settings import Settings
-from suffice.settings.routes import DEFAULT
-from suffice.webhooks.outbox import Outbox
-from suffice.webhooks.worker import Webhook, WebhookWorker, gap_webhooks, open_webhooks
+from suffice.settings import CollectionSettings, Settings
+from suffice.settings.server import DEFAULT
+from suffice.webhooks import Outbox, Webhook, WebhookWorker, gap_webhooks, open_webhooks
+
+
+@dataclass(frozen=True, slots=True)
+class Guarantees:
+    """The certificates with their guarantees at one time, by file. `main` is the file of the
+    settings as a whole; a collection or route may name another."""
+
+    main: str = ""
+    certificates: Mapping[str, Certificate] = field(default_factory=dict)
+    states: Mapping[str, Guarantee] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, monitor: Monitor | None) -> Guarantees:
+        """As the store has them now."""
+        if monitor is None or not monitor.certificates:
+            return cls()
+        state, known = monitor.state, monitor.certificates
+        found = {path: state.guarantee(one) for path, one in known.items()}
+        return cls(monitor.settings.verdict.thresholds_file, known, found)
+
+    def __getitem__(self, path: str) -> Guarantee:
+        return self.states.get(path, Guarantee())
+
+    @property
+    def suspended(self) -> frozenset[str]:
+        """The files whose guarantee is suspended."""
+        return frozenset(path for path in self.states if self[path].status is Status.SUSPENDED)
+
+    def in_force(self, own: CollectionSettings) -> CollectionSettings:
+        """The settings of a route. While the guarantee of its certificate is suspended, for each
+        certified threshold the stricter of certified and default applies."""
+        path = own.verdict.thresholds_file
+        applied = self.certificates[path].applied if path in self.suspended else None
+        return own if applied is None else suspended(own, applied)
+
+
+_WAITING = 32
+"""Maximum number of queued jobs. Their files are held in memory."""
+Step = tuple[str, int, int]
+Work = Callable[[Callable[[str, int, int], None]], Any]
+"""A job's function. It receives a progress callback."""
+
+
+class Stopped(SufficeError):
+    """The gateway is shutting down. Committed changes are kept, and a later run continues."""
+
+
+class Job:
+    """A job in progress. `steps` yields its progress, each step once, then `None`; `result` is the
+    outcome."""
+
+    def __init__(self) -> None:
+        self.steps: asyncio.Queue[Step | None] = asyncio.Queue()
+        self.result: Future[Any]
+
+
+class DocumentJobs:
+    """Runs jobs one at a time."""
+
+    def __init__(self) -> None:
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="documents")
+        self._waiting = 0
+        self._closing = False
+
+    def start(self, work: Work) -> Job:
+        """Start or queue a job; raise 429 if the queue is full. A disconnect does not cancel it."""
+        if self._waiting >= _WAITING:
+            raise busy("Too many document changes are queued. Try again later.", 10)
+        job, loop = Job(), asyncio.get_running_loop()
+
+        def say(step: Step | None) -> None:
+            with suppress(RuntimeError):  # the loop has ended
+                loop.call_soon_threadsafe(job.steps.put_nowait, step)
+
+        last: Step | None = None
+
+        def progress(what: str, done: int, total: int) -> None:
+            nonlocal last
+            if self._closing:
+                raise Stopped("The gateway stopped before the change was complete.")
+            if (what, done, total) != last:
+                last = (what, done, total)
+                say(last)
+
+        def ended(_: Future[Any]) -> None:
+            with suppress(RuntimeError):
+                loop.call_soon_threadsafe(self._one_less)
+            say(None)
+
+        self._waiting += 1
+        job.result = self._thread.submit(work, progress)
+        job.result.add_done_callback(ended)
+        return job
+
+    def _one_less(self) -> None:
+        self._waiting -= 1
+
+    def close(self) -> None:
+        """Stop the running job at its next step and drop the queued jobs."""
+        self._closing = True
+        self._thread.shutdown(wait=False, cancel_futures=True)
+
 
 NOT_RELOADED = "The settings were not reloaded; the old ones stay in effect"
 _NOT_BY_RELOAD = (

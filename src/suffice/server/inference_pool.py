@@ -20,7 +20,7 @@ from time import monotonic
 from typing import ParamSpec, TypeVar
 
 from suffice.deadline import Cancelled, Deadline, check, within
-from suffice.models.threads import bounded
+from suffice.models.session import bounded
 from suffice.server.errors import ApiError, busy
 from suffice.settings import WorkSettings
 

@@ -12,14 +12,13 @@ from urllib.parse import quote
 import numpy as np
 from starlette.responses import Response
 
-from suffice.models.wire.failures import CallFailed
+from suffice.models.wire.endpoint import CallFailed
 from suffice.server.errors import ApiError, bad
-from suffice.server.offload import LARGE, offload
 from suffice.server.openai.upstream import UpstreamFault
 from suffice.server.openai.upstream_drafts import usage_of
 from suffice.server.request import RequestContext, as_response
 from suffice.server.route import Route
-from suffice.server.sending import while_there
+from suffice.server.sending import LARGE, offload, while_there
 
 _NONE = "This route has no upstream for embeddings."
 _NAME = re.compile(r"[\w@~][\w.:/@+~=,#()\[\]-]{0,199}")

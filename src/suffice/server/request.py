@@ -16,15 +16,22 @@ from starlette.responses import Response
 
 from suffice.access.keys import Principal, Role
 from suffice.errors import SufficeError
-from suffice.server.auth import address_of, identified
-from suffice.server.errors import CLOSE, OPENAI, ApiError, ErrorFormat, bad, fault_of
+from suffice.server.auth import address_of, check_role, identified, needs
+from suffice.server.errors import (
+    CLOSE,
+    JSON_TYPE,
+    OPENAI,
+    ApiError,
+    ErrorFormat,
+    bad,
+    decode,
+    encode,
+    fault_of,
+)
 from suffice.server.gateway import Gateway
 from suffice.server.inference_pool import closing
-from suffice.server.json_body import JSON_TYPE, decode, encode
-from suffice.server.offload import offload
 from suffice.server.rate_limiter import admitted, rate_headers
-from suffice.server.roles import check_role, needs
-from suffice.server.sending import Events, Gone, stopped
+from suffice.server.sending import Events, Gone, offload, stopped
 from suffice.server.telemetry.logs import description_of
 from suffice.server.telemetry.stats import NOW, RequestStats
 from suffice.settings import LimitSettings

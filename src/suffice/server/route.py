@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
@@ -13,28 +15,59 @@ import httpx2
 
 from suffice.access.keys import Principal
 from suffice.checks.check import Check
-from suffice.checks.judge.judge import open_judge
+from suffice.checks.judge import open_judge
 from suffice.checks.registry import open_checks
 from suffice.draft.extractive import Extractive
-from suffice.errors import SettingsError
-from suffice.evidence.documents import StoredDocuments
-from suffice.evidence.index import Filter
-from suffice.evidence.retriever import Retriever, gather
-from suffice.evidence.search import Search
+from suffice.errors import SettingsError, StoreMissing
+from suffice.evidence.index import Filter, Retriever, gather
+from suffice.evidence.library import Library
+from suffice.evidence.search import Search, StoredDocuments
+from suffice.log.log import Recorder
 from suffice.models.embedder import Embedder
 from suffice.models.llm.verifier import LlmVerifier
+from suffice.models.verifier import Verifier
 from suffice.pipeline import Pipeline
-from suffice.record.sink import Recorder
 from suffice.server.errors import ApiError
-from suffice.server.openai.breaker import Breaker
-from suffice.server.openai.prompt_shapes import read_shape
-from suffice.server.openai.upstream import Upstream, UpstreamClient
-from suffice.server.openai.upstreams import Target, Upstreams
-from suffice.server.parts import Parts
-from suffice.settings import CollectionSettings, RouteSettings, Settings
-from suffice.text.times import When
+from suffice.server.openai.carried_evidence import read_shape
+from suffice.server.openai.upstream import Breaker, Target, Upstream, UpstreamClient, Upstreams
+from suffice.settings import CollectionSettings, RouteSettings, SearchSettings, Settings
+from suffice.text.when import When
 from suffice.types import Code, Evidence, Retrieved
-from suffice.verdict.customer import CustomerTexts
+from suffice.verdict.wording import CustomerTexts
+
+_FOLLOW = 30.0
+"""Seconds before the index of a store on a database server is reopened, to see documents that other
+processes added."""
+
+
+@dataclass
+class Parts:
+    """The library and the models, opened once and shared between threads."""
+
+    library: Library
+    embedder: Embedder
+    verifier: Verifier
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+    _opened: Search | None = None
+    _when: float = 0.0
+
+    def search(self, allowed: Filter, settings: SearchSettings) -> Search | None:
+        """A search over the documents that the filter allows; `None` if nothing is indexed yet."""
+        opened = self._search()
+        return replace(opened, allowed=allowed, settings=settings) if opened else None
+
+    def _search(self) -> Search | None:
+        with self._lock:
+            remote = self.library.store.database.path is None
+            if self._opened and not (remote and time.monotonic() - self._when > _FOLLOW):
+                return self._opened
+            try:
+                self._opened = replace(self.library.search(), embedder=self.embedder)
+            except StoreMissing:  # nothing is indexed yet
+                return None
+            self._when = time.monotonic()
+            return self._opened
+
 
 _URL = ("http://", "https://")
 Adjusts = Callable[[CollectionSettings], CollectionSettings]

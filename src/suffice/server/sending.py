@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable
 from contextlib import suppress
-from typing import Any, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from suffice.server.json_body import EVENTS_TYPE, KEEP_ALIVE
+from suffice.server.errors import EVENTS_TYPE, KEEP_ALIVE
 
 T = TypeVar("T")
 _HOST = re.compile(r"\A[a-z]++://[^/?#]*+")
@@ -159,3 +159,26 @@ class Events(Response):
             aclose = getattr(self._events, "aclose", None)
             if aclose is not None:
                 await aclose()
+
+
+P = ParamSpec("P")
+LARGE = 32_000
+"""Size in characters or bytes up to which a thread costs more than it saves."""
+
+
+async def offload(size: int, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Call a function, in a thread if the size of its input is large."""
+    if size <= LARGE:
+        return call(*args, **kwargs)
+    return await asyncio.to_thread(call, *args, **kwargs)
+
+
+def taken(values: Iterable[T]) -> tuple[list[T], Exception | None]:
+    """The values up to the first exception, and the exception, if any."""
+    found: list[T] = []
+    try:
+        for value in values:
+            found.append(value)
+    except Exception as problem:  # for the caller to raise after the values
+        return found, problem
+    return found, None

@@ -15,15 +15,26 @@ from typing import Annotated, Any, Literal
 from suffice.errors import SettingsError
 from suffice.settings.answer import (
     ROUTES,
+    SUBJECT,
     ChecksSettings,
+    CollectionSettings,
     DraftSettings,
     EntailmentSettings,
     GroundingSettings,
     JudgeSettings,
     VerdictSettings,
 )
-from suffice.settings.checked import Checked, bad_value
-from suffice.settings.collection import SUBJECT, CollectionSettings
+from suffice.settings.checked import (
+    ABOUT,
+    AtMost,
+    Checked,
+    Count,
+    Range,
+    Share,
+    Weight,
+    bad_value,
+    setting,
+)
 from suffice.settings.evidence import (
     EmbedderSettings,
     FilterSettings,
@@ -47,23 +58,26 @@ from suffice.settings.gate import (
     TiersSettings,
     VerifierSettings,
 )
-from suffice.settings.identity import IdentitySettings, SignedHeaderSettings, TokenSettings
-from suffice.settings.limits import ABOUT, AtMost, Count, Range, Share, Weight, setting
-from suffice.settings.monitor import MailSettings, MonitorSettings
-from suffice.settings.published import as_written
-from suffice.settings.reader import ENV_PREFIX, T, build, environment_tree, load_yaml
-from suffice.settings.record import RecordSettings, SignSettings
-from suffice.settings.routes import read_routes, without_routes
+from suffice.settings.identity import (
+    IdentitySettings,
+    SignedHeaderSettings,
+    SiteSettings,
+    TokenSettings,
+)
+from suffice.settings.reader import ENV_PREFIX, T, as_written, build, environment_tree, load_yaml
+from suffice.settings.record import MailSettings, MonitorSettings, RecordSettings, SignSettings
 from suffice.settings.server import (
+    BreakerSettings,
     CorsSettings,
     CouncilSettings,
     LimitSettings,
     RouteSettings,
     ServerSettings,
+    UpstreamSettings,
     WorkSettings,
+    read_routes,
+    without_routes,
 )
-from suffice.settings.site import SiteSettings
-from suffice.settings.upstreams import BreakerSettings, UpstreamSettings
 
 DEFAULT_FILE = "suffice.yaml"
 

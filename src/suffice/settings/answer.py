@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Annotated
 
-from suffice.settings.checked import Checked
-from suffice.settings.limits import AtMost, Count, Range, Share, setting
+from suffice.settings.checked import AtMost, Checked, Count, Range, Share, setting
+from suffice.settings.evidence import FilterSettings, PassageSettings, SearchSettings
+from suffice.settings.gate import GateSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,3 +184,34 @@ class JudgeSettings(Checked):
         24_000, "Character limit for a claim with its evidence. Longer claims are not judged."
     )
     max_tokens: Annotated[int, Range(8, 1_000_000)] = setting(1_024, "Token limit for a reply.")
+
+
+SUBJECT = (
+    "What the documents are about, in one to three words, such as the name of the product. Search "
+    "and gate read it before a question that does not name it."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class CollectionSettings(Checked):
+    """How the documents of one collection are split, searched, gated, drafted from and checked."""
+
+    passages: PassageSettings = field(default_factory=PassageSettings)
+    search: SearchSettings = field(default_factory=SearchSettings)
+    gate: GateSettings = field(default_factory=GateSettings)
+    draft: DraftSettings = field(default_factory=DraftSettings)
+    filter: FilterSettings = field(default_factory=FilterSettings)
+    checks: ChecksSettings = field(default_factory=ChecksSettings)
+    verdict: VerdictSettings = field(default_factory=VerdictSettings)
+    subject: str = setting("", SUBJECT)
+    judge: JudgeSettings = field(default_factory=JudgeSettings)
+
+    @property
+    def written(self) -> bool:
+        """Whether an LLM writes the drafts."""
+        return self.draft.llm != "extractive"
+
+    @property
+    def opens(self) -> float:
+        """The probability from which the learned gate opens for this drafter."""
+        return self.gate.learned.opens(llm=self.written)

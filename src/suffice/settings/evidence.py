@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from suffice.settings.checked import Checked
-from suffice.settings.limits import Count, Range, Share, setting
+from suffice.settings.checked import Checked, Count, Range, Share, setting
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Literal
 
-from suffice.settings.checked import Checked
-from suffice.settings.limits import AtMost, Count, Range, Share, Weight, setting
+from suffice.settings.checked import AtMost, Checked, Count, Range, Share, Weight, setting
 
 
 @dataclass(frozen=True, slots=True)

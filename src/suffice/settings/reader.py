@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import re
 import typing
 from collections.abc import Mapping
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
 from suffice.errors import SettingsError
 from suffice.settings.checked import (
+    READ_ONLY,
+    AtMost,
+    Count,
+    Share,
     bad_value,
     given,
     hints_of,
@@ -17,7 +22,6 @@ from suffice.settings.checked import (
     optional,
     orders,
 )
-from suffice.settings.limits import READ_ONLY
 
 ENV_PREFIX = "SUFFICE_"
 
@@ -168,3 +172,71 @@ def _lists(raw: Any, origin: str, where: str) -> dict[str, tuple[str, ...]]:
 
 def _join(where: str, key: str) -> str:
     return f"{where}.{key}" if where else key
+
+
+KEY = "sufficient_context"
+
+
+@dataclass(frozen=True, slots=True)
+class _Thresholds:
+    """`insufficient` is accepted but has no effect: every score below `partial` is insufficient."""
+
+    sufficient: Share = 0.8
+    partial: Annotated[Share, AtMost("sufficient")] = 0.5
+    insufficient: Annotated[Share, AtMost("partial")] = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Block:
+    enabled: bool = True
+    min_contexts: Count = 2
+    thresholds: _Thresholds = field(default_factory=_Thresholds)
+    require_embeddings: bool = False
+    decline_insufficient: bool = False
+
+
+def as_written(tree: Mapping[str, Any], origin: str) -> dict[str, Any]:
+    """Translate the block into `gate` settings. Keys set in `gate` take precedence."""
+    rest = {key: value for key, value in tree.items() if key != KEY}
+    if KEY not in tree:
+        return rest
+    block = build(_Block, tree[KEY], origin, KEY)
+    gate = rest.get("gate", {})
+    if not isinstance(gate, dict) or not isinstance(gate.get("coverage", {}), dict):
+        raise bad_value(origin, "gate", gate, "a mapping of keys to values")
+    if not block.enabled:
+        return {**rest, "gate": {"policy": "none", **gate}}
+    translated = {
+        "exact": True,
+        "min_contexts": block.min_contexts,
+        "sufficient": block.thresholds.sufficient,
+        "partial": block.thresholds.partial,
+        "require_embeddings": block.require_embeddings,
+        "decline_insufficient": block.decline_insufficient,
+    }
+    coverage = {**translated, **gate.get("coverage", {})}
+    return {**rest, "gate": {"policy": "coverage", **gate, "coverage": coverage}}
+
+
+_USER = re.compile(r"(?<=://)[^/?#@]*@")
+_QUERY = re.compile(r"(?<=\?)[^#\s]+")
+_MASK = "…"
+
+
+def masked(value: Any) -> Any:
+    """Return settings as a tree. API keys live in environment variables, so only variable names
+    appear; credentials, query strings and webhook paths in URLs are masked."""
+    if is_dataclass(value):
+        tree = {field.name: masked(getattr(value, field.name)) for field in fields(value)}
+        if tree.get("gap_webhook"):
+            tree["gap_webhook"] = "/".join(str(tree["gap_webhook"]).split("/")[:3]) + f"/{_MASK}"
+        if "secret_env" in tree and tree.get("url"):
+            tree["url"] = "/".join(str(tree["url"]).split("/")[:3]) + f"/{_MASK}"
+        if tree.get("own", "") is None:
+            del tree["own"]
+        return tree
+    if isinstance(value, Mapping):
+        return {key: masked(entry) for key, entry in value.items()}
+    if isinstance(value, tuple):
+        return [masked(entry) for entry in value]
+    return _QUERY.sub(_MASK, _USER.sub(f"{_MASK}@", value)) if isinstance(value, str) else value

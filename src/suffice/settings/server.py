@@ -2,18 +2,125 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Annotated, Literal
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
+from enum import StrEnum
+from string import Formatter
+from typing import Annotated, Any, Literal
 
-from suffice.settings.checked import Checked
-from suffice.settings.collection import CollectionSettings
-from suffice.settings.identity import IdentitySettings
-from suffice.settings.limits import ABOUT, Count, Range, setting
-from suffice.settings.site import SiteSettings
-from suffice.settings.texts import checked_texts
-from suffice.settings.upstreams import BreakerSettings, UpstreamSettings, checked_upstreams
-from suffice.settings.webhooks import WebhookSettings
+from suffice.errors import SettingsError
+from suffice.settings.answer import CollectionSettings
+from suffice.settings.checked import ABOUT, Checked, Count, Range, bad_value, setting
+from suffice.settings.identity import IdentitySettings, SiteSettings
+from suffice.settings.reader import build
+from suffice.settings.record import WebhookSettings
+
+
+class Occasion(StrEnum):
+    """Why a reader gets another text than an answer alone."""
+
+    NOT_ANSWERED = "not_answered"
+    """The documents do not answer the question."""
+    NOT_VERIFIED = "not_verified"
+    """An answer was written, but the checks did not confirm it."""
+    REVIEW = "review"
+    """A person has to look at it."""
+    UNAVAILABLE = "unavailable"
+    """The model or a check failed."""
+    CONFLICT = "conflict"
+    """The documents contradict each other; both sides follow."""
+    PARTIAL = "partial"
+    """The answer above is incomplete."""
+    CAVEAT = "caveat"
+    """The answer above is not certain."""
+    SMALL_TALK = "small_talk"
+    """The reply to a greeting was not released."""
+
+
+CONTACT = "contact"
+PLACEHOLDERS = frozenset({CONTACT, "record"})
+
+
+def checked_texts(texts: Mapping[str, str]) -> None:
+    """Raise an error if a text is for an unknown occasion or has an unknown placeholder."""
+    for name, text in texts.items():
+        if name not in tuple(Occasion):
+            raise bad_value("RouteSettings", "texts", name, ", ".join(Occasion))
+        try:
+            unknown = sorted(set(placeholders(text)) - PLACEHOLDERS)
+        except ValueError as problem:
+            raise SettingsError(
+                f"RouteSettings: 'texts.{name}' cannot be read: {problem}.",
+                remedy="Write {{ and }} for braces that are no placeholder.",
+            ) from None
+        if unknown:
+            allowed = ", ".join(f"{{{one}}}" for one in sorted(PLACEHOLDERS))
+            raise bad_value("RouteSettings", f"texts.{name}", f"{{{unknown[0]}}}", allowed)
+
+
+def placeholders(text: str) -> Iterator[str]:
+    """The names of the placeholders in a text."""
+    return (name for _, name, _, _ in Formatter().parse(text) if name is not None)
+
+
+_URL = ("http://", "https://")
+
+
+@dataclass(frozen=True, slots=True)
+class UpstreamSettings(Checked):
+    """One of the upstreams of a route."""
+
+    url: str = setting("", "Base URL of the upstream.")
+    key_env: str = setting(
+        "", "Environment variable that holds the upstream's API key. Empty: no key is sent."
+    )
+    weight: Annotated[int, Range(0, 1000)] = setting(
+        1,
+        "Share of the requests, relative to the weights of the other upstreams. 0: only called if "
+        "the others fail.",
+    )
+    model: str = setting(
+        "",
+        "Model requested from this upstream if `models` does not map the name. Empty: use the "
+        "name.",
+    )
+    models: Mapping[str, str] = field(
+        default_factory=dict,
+        metadata={ABOUT: "Maps the model names of the route to those of this upstream."},
+    )
+    first_token_seconds: Annotated[float, Range(0, 86_400)] = setting(
+        0,
+        "Seconds to wait for the first token of a stream, or for a whole reply, before the next "
+        "upstream is called. 0: as long as the route's `timeout` allows.",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class BreakerSettings(Checked):
+    """When a failing upstream is skipped. Applies to routes with `upstreams`."""
+
+    faults: Annotated[int, Range(0, 1000)] = setting(
+        5, "Consecutive failures after which an upstream is skipped. 0: never."
+    )
+    seconds: Annotated[float, Range(0.01, 86_400)] = setting(
+        30.0, "Seconds before a single request tries the upstream again."
+    )
+
+
+def checked_upstreams(upstream: str, upstreams: Mapping[str, UpstreamSettings]) -> None:
+    """Raise a `SettingsError` if the upstreams of a route contradict each other."""
+    if not upstreams:
+        return
+    if upstream:
+        raise bad_value("RouteSettings", "upstream", upstream, "either 'upstream' or 'upstreams'")
+    for name, one in upstreams.items():
+        if not one.url.startswith(_URL):
+            raise bad_value("RouteSettings", f"upstreams.{name}.url", one.url, "a base URL")
+    if not any(one.weight for one in upstreams.values()):
+        raise bad_value(
+            "RouteSettings", "upstreams", list(upstreams), "at least one 'weight' above 0"
+        )
+
 
 Seconds = Annotated[float, Range(0.01, 86_400)]
 
@@ -314,3 +421,57 @@ class ServerSettings(Checked):
     routes: Mapping[str, RouteSettings] = field(
         default_factory=lambda: {"default": RouteSettings()}
     )
+
+
+DEFAULT = "default"
+_OURS, _ROUTE_URL = ("", "extractive"), ("http://", "https://")
+_GROUPS = frozenset(group.name for group in fields(CollectionSettings))
+
+
+def without_routes(tree: Mapping[str, Any]) -> tuple[dict[str, Any], Any]:
+    """Split off the routes, which are read after the collections, from the rest of the tree."""
+    server = tree.get("server")
+    if not isinstance(server, dict) or "routes" not in server:
+        return dict(tree), None
+    rest = {key: value for key, value in server.items() if key != "routes"}
+    return {**tree, "server": rest}, server["routes"]
+
+
+def read_routes(
+    server: ServerSettings,
+    collection: Callable[[str], CollectionSettings],
+    raw: Any,
+    origin: str,
+) -> ServerSettings:
+    """Read the routes of a file and add the default route. A route may set any group that a
+    collection may set (`gate`, `checks`, …), and overrides only the keys it names."""
+    if not isinstance(raw, dict | None):
+        raise bad_value(origin, "server.routes", raw, "a mapping of names to settings")
+    named = {str(name): tree for name, tree in (raw or {}).items()}
+    found = {name: _route(collection, tree, origin, name) for name, tree in named.items()}
+    routes = {DEFAULT: RouteSettings(), **found} if found else server.routes
+    for judge in server.council.judges:
+        if judge not in routes:
+            raise bad_value(origin, "server.council.judges", judge, f"routes: {', '.join(routes)}")
+    return replace(server, routes=routes)
+
+
+def _route(
+    collection: Callable[[str], CollectionSettings], tree: Any, origin: str, name: str
+) -> RouteSettings:
+    where = f"server.routes.{name}"
+    if not isinstance(tree, dict):
+        raise bad_value(origin, where, tree, "a mapping of keys to values")
+    if not name.replace("-", "").replace("_", "").isalnum() or name == "v1":
+        raise bad_value(
+            origin, "server.routes", name, "names made of letters, digits, - and _, except v1"
+        )
+    named = {key: value for key, value in tree.items() if key not in _GROUPS and key != "own"}
+    route = build(RouteSettings, named, origin, where)
+    if route.upstream not in _OURS and not route.upstream.startswith(_ROUTE_URL):
+        raise bad_value(origin, f"{where}.upstream", route.upstream, "extractive or a base URL")
+    groups = {key: value for key, value in tree.items() if key in _GROUPS}
+    if not groups:
+        return route
+    own = build(CollectionSettings, groups, origin, where, base=collection(route.collection))
+    return replace(route, own=own)

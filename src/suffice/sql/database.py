@@ -7,9 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from suffice.errors import StoreBusy, StoreMissing
-from suffice.sql.address import address
-from suffice.sql.backend import Backend, Dialect, Engines
-from suffice.sql.migrate import migrate
+from suffice.sql.backend import Backend, Dialect, Engines, address, migrate
 from suffice.sql.postgresql import Postgresql
 from suffice.sql.sqlite import Sqlite
 from suffice.sql.toolkit import Connection, DBAPIError, PoolTimeout

@@ -16,9 +16,7 @@ from suffice.errors import (
     StoreRights,
     StoreUnreachable,
 )
-from suffice.sql.address import Server
-from suffice.sql.backend import Dialect, Engines
-from suffice.sql.files import busy, unwritable
+from suffice.sql.backend import Dialect, Engines, Server, busy, unwritable
 from suffice.sql.toolkit import Connection, DBAPIError, create_engine, event, text
 
 _POOL, _MORE = 4, 4

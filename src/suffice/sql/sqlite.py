@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from suffice.errors import StoreBusy, StoreDamaged, StoreError, StoreMissing
-from suffice.sql.backend import Dialect, Engines
-from suffice.sql.files import locked, translated, unwritable
+from suffice.sql.backend import Dialect, Engines, locked, translated, unwritable
 from suffice.sql.toolkit import Connection, Engine, QueuePool, create_engine
 
 # "SUFF": distinguishes a store from SQLite files of other programs.

@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
+from suffice.text.words import auxiliaries
+
 
 class ConditionKind(StrEnum):
     """How part of a sentence restricts the rest of it."""
@@ -172,3 +174,27 @@ def _before_main(sentence: str, match: re.Match[str], end: int) -> int:
     words = _FROM_THIRD_WORD.match(sentence, match.end())
     main = _MAIN_VERB.search(sentence, words.end() if words else match.end(), end)
     return main.start() if main else end
+
+
+LONGEST = 1_000
+"""A longer text is not a sentence but a dump, a table or code, and is not split."""
+_FACT_JOINT = re.compile(r";\s+|,\s+(?:and|but|while|whereas)\s+")
+_PAIRS = (("(", ")"), ("[", "]"), ("“", "”"))
+
+
+def facts(claim: str) -> list[str]:
+    """The facts of a claim in order, or the claim itself if it states one fact. A claim with a
+    condition is not split, because the condition may apply to every clause."""
+    if len(claim) > LONGEST:
+        return [claim]
+    found = [piece.strip(" ,;.") for piece in _FACT_JOINT.split(claim)]
+    several = len(found) > 1 and all(map(_stands, found)) and not conditions(claim)
+    return found if several else [claim]
+
+
+def _stands(piece: str) -> bool:
+    """Whether a clause is complete: it has an auxiliary verb after its first word, and its brackets
+    and quotation marks are balanced."""
+    closed = all(piece.count(left) == piece.count(right) for left, right in _PAIRS)
+    says = any(place > 0 for place in auxiliaries(piece))
+    return says and closed and piece.count('"') % 2 == 0

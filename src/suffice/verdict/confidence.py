@@ -15,9 +15,9 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
-from suffice.checks.whole import NAME as WHOLE
+from suffice.checks.entailment import NAME as WHOLE
 from suffice.gate.gate import COMPARE
-from suffice.models.odds import chance_of, log_odds
+from suffice.models.verifier import chance_of, log_odds
 from suffice.types import Draft, Finding, GateDecision, Rescue, Support
 from suffice.verdict.assess import by_claim
 

@@ -8,21 +8,26 @@ from dataclasses import replace
 
 from suffice.checks.check import share_read
 from suffice.checks.claim_text import statements
-from suffice.settings import ROUTES
-from suffice.text.claims import Statement, StatementKind, claims
-from suffice.text.expected import lacking
-from suffice.text.marks import bare
-from suffice.text.nonclaims import declines, left_open
+from suffice.settings import ROUTES, RouteSettings
+from suffice.text.claims import Statement, StatementKind, claims, declines, left_open
+from suffice.text.marks import bare, citations
+from suffice.text.question import lacking
 from suffice.text.released import rendered
+from suffice.text.sentences import sentences
+from suffice.text.words import content_words
 from suffice.types import (
     Action,
+    Attempt,
     Citation,
+    Claim,
     Code,
     Draft,
     Evidence,
     Finding,
     GateDecision,
     Level,
+    Passage,
+    Retrieved,
     Source,
     Support,
     Verdict,
@@ -31,7 +36,80 @@ from suffice.verdict import wording
 from suffice.verdict.assess import UNVERIFIED, Assessment, assess
 from suffice.verdict.confidence import confidence
 from suffice.verdict.route import Route, first_match, read_routes
-from suffice.verdict.sources import citations_of
+
+
+def served_answers(earlier: Sequence[Verdict]) -> tuple[Retrieved, ...]:
+    """The verified answers of earlier turns, as passages."""
+    served = (verdict for verdict in earlier if verdict.action is Action.SERVE)
+    return tuple(
+        Retrieved(Passage(f"turn-{n}", bare(verdict.released), "earlier answer"), None)
+        for n, verdict in enumerate(served, 1)
+    )
+
+
+Span = tuple[int, int]
+
+
+def citations_of(
+    draft: Draft, evidence: Evidence, findings: Sequence[Finding]
+) -> tuple[Citation, ...]:
+    """Each passage that the answer cites, with its deciding sentences, regardless of what the draft
+    claims to quote. For an answer without citations, the passages that back it."""
+    retrieved = {passage.id: passage for passage in evidence.passages}
+    if any(claim.cites for claim in draft.claims):
+        named = {
+            one.n: ([c for c in draft.claims if one.n in c.cites], one.passage.id)
+            for one in draft.citations
+        }
+    else:
+        named = _backing(evidence, findings)
+    return tuple(
+        Citation(n, retrieved[id], _quoted(retrieved[id], claims, findings))
+        for n, (claims, id) in named.items()
+        if claims and id in retrieved
+    )
+
+
+def _backing(evidence: Evidence, findings: Sequence[Finding]) -> dict[int, tuple[list[Claim], str]]:
+    found: dict[int, tuple[list[Claim], str]] = {}
+    for n, passage in enumerate(evidence.passages, 1):
+        claims = [
+            one.claim
+            for one in findings
+            if one.passage_id == passage.id and one.support is Support.BACKED and one.span
+        ]
+        if claims:
+            found[n] = list(dict.fromkeys(claims)), passage.id
+    return found
+
+
+def _quoted(passage: Passage, claims: Sequence[Claim], findings: Sequence[Finding]) -> str:
+    text = passage.text
+    places = {span for claim in claims if (span := _place(passage, claim, findings))}
+    parts: list[Span] = []
+    for a, b in sentences(text):
+        if any(a < end and start < b for start, end in places):
+            apart = not parts or text[parts[-1][1] : a].strip()
+            parts = [*parts, (a, b)] if apart else [*parts[:-1], (parts[-1][0], b)]
+    return " … ".join(text[start:end].strip() for start, end in parts)
+
+
+def _place(passage: Passage, claim: Claim, findings: Sequence[Finding]) -> Span | None:
+    """The span of the passage that a check found to support the claim; otherwise the sentence that
+    shares most words with it."""
+    own = [one for one in findings if one.claim == claim and one.passage_id == passage.id]
+    located = [one for one in own if one.span]
+    if located:
+        backing = [one for one in located if one.support is Support.BACKED]
+        return (backing or located)[0].span
+    words = set(content_words(claim.text))
+    shared = [
+        (len(words & set(content_words(passage.text[start:end]))), -start, end)
+        for start, end in sentences(passage.text)
+    ]
+    most, start, end = max(shared, default=(0, 0, 0))
+    return (-start, end) if most else None
+
 
 DEFAULT = read_routes(ROUTES)
 _NEVER = frozenset({Code.FABRICATED.value, "contradicted", "mismatch"})
@@ -231,3 +309,115 @@ def nearest(evidence: Evidence, most: int = 3) -> tuple[Source, ...]:
         )
         found.setdefault((passage.carried, passage.document), source)
     return tuple(found.values())[:most]
+
+
+FAILED = "Withheld: a check failed, so the answer could not be verified."
+LATE = "Withheld: the checks took longer than {:g} s, so the answer could not be verified."
+LONG = (
+    "Withheld: the draft is longer than {:,} characters, so it was not checked "
+    "(server.limits.draft_characters)."
+)
+GONE = "Withheld: the request ended before the answer was checked."
+_ACTIONS = {"review": Action.REVIEW, "withhold": Action.WITHHOLD, "caveat": Action.WITHHOLD}
+
+
+def bounded(verdict: Verdict, route: RouteSettings) -> Verdict:
+    """Limit the verdict to what the route allows for a draft with a failed check."""
+    failed = any(finding.code is Code.FAILED for finding in verdict.findings)
+    if not failed or not verdict.served or route.on_check_failure == "caveat":
+        return verdict
+    held = withhold(
+        verdict.evidence,
+        verdict.gate,
+        FAILED,
+        verdict.draft,
+        verdict.findings,
+        _ACTIONS[route.on_check_failure],
+    )
+    return replace(held, attempts=verdict.attempts, faithfulness=verdict.faithfulness)
+
+
+def unchecked(
+    evidence: Evidence, gate: GateDecision, draft: Draft, route: RouteSettings
+) -> Verdict:
+    """The verdict if the checks did not finish in time: nothing is released."""
+    reason = f"the checks took longer than {route.check_seconds:g} s"
+    findings = [
+        Finding(claim, "checks", Support.UNCHECKED, reason=reason, code=Code.FAILED)
+        for claim in draft.claims
+    ]
+    held = withhold(
+        evidence,
+        gate,
+        LATE.format(route.check_seconds),
+        draft,
+        findings,
+        _ACTIONS[route.on_check_failure],
+    )
+    return replace(held, attempts=(Attempt(draft, tuple(findings)),))
+
+
+def too_long(evidence: Evidence, gate: GateDecision, draft: Draft, most: int) -> Verdict:
+    """The verdict on a draft longer than the limit; `draft` holds its beginning."""
+    held = withhold(evidence, gate, LONG.format(most), draft)
+    return replace(held, attempts=(Attempt(draft, ()),))
+
+
+def abandoned(evidence: Evidence, gate: GateDecision, draft: Draft) -> Verdict:
+    """The verdict if the caller disconnected or the request timed out before the checks ended."""
+    held = withhold(evidence, gate, GONE, draft)
+    return replace(held, attempts=(Attempt(draft, ()),))
+
+
+def overridden(verdict: Verdict, note: str) -> Verdict:
+    """The verdict on a draft written after a person overrode the gate."""
+    action = Action.CAVEAT if verdict.action is Action.SERVE else verdict.action
+    reason = f"{wording.OPENED} {verdict.reason}" if verdict.served else verdict.reason
+    return replace(verdict, action=action, reason=reason, notes=(*verdict.notes, note))
+
+
+def released(verdict: Verdict, note: str) -> Verdict:
+    """The answer as drafted, after a person released it."""
+    draft = verdict.draft
+    if draft is None or verdict.released:  # served before, or quotes both sides of a conflict
+        text, citations = verdict.released, verdict.citations
+    else:
+        text, citations = draft.text, citations_of(draft, verdict.evidence, verdict.findings)
+    return replace(
+        verdict,
+        action=Action.CAVEAT,
+        reason=f"{wording.RELEASED} {verdict.reason}",
+        released=text,
+        citations=citations,
+        notes=(*verdict.notes, note),
+    )
+
+
+def corrected(verdict: Verdict, text: str, note: str) -> Verdict:
+    """The answer in a person's words. Its sources are those that it cites by number."""
+    sources = enumerate(verdict.evidence.sources, 1)
+    cited = {n for _, numbers in citations(text) for n in numbers}
+    draft = verdict.draft or Draft("")
+    known = {one.n: one for one in citations_of(draft, verdict.evidence, verdict.findings)}
+    return replace(
+        verdict,
+        action=Action.CAVEAT,
+        reason=wording.CORRECTED_BY_PERSON,
+        released=text,
+        citations=tuple(
+            known.get(n, Citation(n, passage, "")) for n, passage in sources if n in cited
+        ),
+        notes=(*verdict.notes, note),
+    )
+
+
+def withdrawn(verdict: Verdict, note: str) -> Verdict:
+    """The verdict after a person withdrew an answer."""
+    return replace(
+        verdict,
+        action=Action.WITHHOLD,
+        reason=wording.WITHDRAWN,
+        released="",
+        citations=(),
+        notes=(*verdict.notes, note),
+    )

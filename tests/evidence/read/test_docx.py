@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from suffice.errors import Unreadable
-from suffice.evidence.read import Content, ooxml, read_bytes
+from suffice.evidence.read import Content, docx, read_bytes
 
 Write = Callable[..., bytes]
 STRICT = "http://purl.oclc.org/ooxml/wordprocessingml/main"
@@ -150,6 +150,6 @@ def test_bombs(docx_of: Write, monkeypatch: pytest.MonkeyPatch) -> None:
         read(docx_of(para("&c;"), prolog=laughs))
     with pytest.raises(Unreadable, match="nested too deeply"):
         read(docx_of("<w:sdt>" * 5000 + para("deep") + "</w:sdt>" * 5000))
-    monkeypatch.setattr(ooxml, "_LARGEST_PART", 1_000_000)
+    monkeypatch.setattr(docx, "_LARGEST_PART", 1_000_000)
     with pytest.raises(Unreadable, match=r"unpacks to more than 1 MB \(word/document.xml\)"):
         read(docx_of(para("0" * 1_000_000)))

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suffice.gate.conflict.answer_kind import AnswerKind, answer_kind
-from suffice.gate.conflict.answers import Reading, same_answer
+from suffice.gate.conflict.answers import AnswerKind, Reading, answer_kind, same_answer
 
 
 @pytest.mark.parametrize(

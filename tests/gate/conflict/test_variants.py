@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from suffice.gate.conflict.answers import Reading
-from suffice.gate.conflict.variants import partners, slots
+from suffice.gate.conflict.candidates import partners, slots
 
 LEAVE = "All staff may take {} of paid parental leave, to be asked for {} before the birth."
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from suffice.gate.policies.checkpoint import Checkpoint
+from suffice.gate.policies.tiers import Checkpoint
 from suffice.settings import CheckpointSettings
 from suffice.types import Evidence, Level, Passage, Retrieved
 

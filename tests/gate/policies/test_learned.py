@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from suffice.gate.policies.blend import blend_for, features_of
-from suffice.gate.policies.learned import Learned
+from suffice.gate.policies.learned import Learned, blend_for, features_of
 from suffice.models.verifier import Pair, SufficiencyScore, SupportScore, Thresholds
 from suffice.settings import LearnedSettings
 from suffice.types import Evidence, Level, Passage, Retrieved

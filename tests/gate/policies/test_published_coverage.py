@@ -7,8 +7,7 @@ from itertools import product
 
 import pytest
 
-from suffice.gate.policies.coverage import Context, Coverage, coverage_score
-from suffice.gate.policies.published_coverage import STOP_WORDS, terms
+from suffice.gate.policies.coverage import STOP_WORDS, Context, Coverage, coverage_score, terms
 from suffice.settings import CoverageSettings
 from suffice.types import Evidence, GateDecision, Level, Passage, Retrieved
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from suffice.gate.gate import Gate
-from suffice.gate.policies.ungated import OFF
+from suffice.gate.policies.policy import OFF
 from suffice.types import Evidence, Level, Passage, Retrieved
 
 QUESTION = "How long is parental leave?"

@@ -12,9 +12,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from suffice.errors import Unreadable
-from suffice.evidence.read import csv, docx, html, json, markdown, pdf
-from suffice.evidence.read.decode import storable
-from suffice.evidence.read.source import Content, FrontMatter
+from suffice.evidence.read import docx, html, markdown, pdf, rows
+from suffice.evidence.read.source import Content, FrontMatter, storable
 
 __all__ = ["SUFFIXES", "Content", "FrontMatter", "check_size", "load_file", "read_bytes"]
 
@@ -26,8 +25,8 @@ _READERS: dict[str, Callable[[bytes], Content]] = {
     ".htm": html.read,
     ".pdf": pdf.read,
     ".docx": docx.read,
-    ".csv": csv.read,
-    ".json": json.read,
+    ".csv": rows.read_csv,
+    ".json": rows.read_json,
 }
 SUFFIXES: frozenset[str] = frozenset(_READERS)
 

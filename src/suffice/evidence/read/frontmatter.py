@@ -15,8 +15,7 @@ from typing import Any
 import yaml
 
 from suffice.errors import Unreadable
-from suffice.evidence.read.decode import storable
-from suffice.evidence.read.source import FrontMatter
+from suffice.evidence.read.source import FrontMatter, storable
 from suffice.types import Kind
 
 _KEYS = ("title", "version", "effective", "expires", "kind", "access", "id")

@@ -7,10 +7,16 @@ from dataclasses import replace
 from html.parser import HTMLParser
 
 from suffice.errors import Unreadable
-from suffice.evidence.read.blocks import Block, Shape, check_elements, first_heading, join_blocks
-from suffice.evidence.read.decode import decode
 from suffice.evidence.read.frontmatter import declared
-from suffice.evidence.read.source import Content
+from suffice.evidence.read.source import (
+    Block,
+    Content,
+    Shape,
+    check_elements,
+    decode,
+    first_heading,
+    join_blocks,
+)
 
 _META = frozenset({"version", "effective", "expires", "kind", "access", "date"})
 _DROPPED = frozenset({"nav", "template", "noscript"})

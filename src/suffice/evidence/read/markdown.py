@@ -8,11 +8,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from html.parser import HTMLParser
 
-from suffice.evidence.read.blocks import check_elements, check_text, first_heading
-from suffice.evidence.read.decode import decode
 from suffice.evidence.read.frontmatter import split
 from suffice.evidence.read.html import parsable
-from suffice.evidence.read.source import Content
+from suffice.evidence.read.source import Content, check_elements, check_text, decode, first_heading
 from suffice.text.released import ELEMENTS
 
 # A short first line followed by a blank line, and not a sentence.

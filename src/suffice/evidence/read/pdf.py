@@ -10,9 +10,13 @@ from threading import Lock
 from typing import Any
 
 from suffice.errors import Unreadable
-from suffice.evidence.read.blocks import check_elements, check_text
-from suffice.evidence.read.decode import unix_lines
-from suffice.evidence.read.source import Content, FrontMatter
+from suffice.evidence.read.source import (
+    Content,
+    FrontMatter,
+    check_elements,
+    check_text,
+    unix_lines,
+)
 
 _PDFIUM = Lock()  # pdfium is not thread-safe
 _BREAK = "\n\n"

@@ -15,10 +15,8 @@ from functools import cached_property
 
 from suffice.gate.conflict.answers import DENIALS, Answer, Reading, Span, word_weights, words
 from suffice.gate.conflict.candidates import View
-from suffice.text.literals.tables import Row, table_rows
-from suffice.text.stems import listed, stems
-from suffice.text.synonyms import Synonyms
-from suffice.text.words import content_words
+from suffice.text.literals.read import Row, table_rows
+from suffice.text.words import Synonyms, content_words, listed, stems
 from suffice.types import Passage
 
 _AROUND = 0.5

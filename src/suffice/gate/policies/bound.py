@@ -22,13 +22,7 @@ from suffice.bounds import (
     more_needed,
 )
 from suffice.gate.missing import missing_aspects
-from suffice.gate.policies.similarity import (
-    NO_PASSAGE,
-    NO_SIMILARITY,
-    Similarity,
-    counted,
-    similarity,
-)
+from suffice.gate.policies.tiers import NO_PASSAGE, NO_SIMILARITY, Similarity, counted, similarity
 from suffice.settings import BoundSettings
 from suffice.types import Evidence, GateDecision, Level, Signal
 

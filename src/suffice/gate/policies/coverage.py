@@ -6,6 +6,7 @@ published form (published_coverage.py).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import date, timedelta
@@ -15,11 +16,52 @@ from typing import NamedTuple
 
 from suffice.evidence.index import today
 from suffice.gate.missing import missing_aspects
-from suffice.gate.policies import published_coverage as published
-from suffice.gate.policies.similarity import NO_PASSAGE, similarity
+from suffice.gate.policies.tiers import NO_PASSAGE, similarity
 from suffice.settings import CoverageSettings
 from suffice.text.words import content_words
 from suffice.types import Evidence, GateDecision, Level, Signal
+
+STOP_WORDS = frozenset(
+    """
+    all and are but can for had has her how not one our out the was what when where which who why
+    you
+    """.split()
+)
+NO_CONTEXT = "No relevant context found"
+GOOD = 0.7
+THIN = 0.5
+_TERM = re.compile(r"\b[a-zA-Z]{3,}\b")
+_NAMED = 3
+
+
+def terms(question: str) -> list[str]:
+    """The distinct words of at least three Latin letters, in order and without stop words."""
+    found = _TERM.findall(question.lower())
+    return list(dict.fromkeys(word for word in found if word not in STOP_WORDS))
+
+
+def lacking(asked: Sequence[str], texts: Sequence[str]) -> list[str]:
+    """The terms that do not occur in the texts, not even inside longer words."""
+    held = " ".join(texts).lower()
+    return [term for term in asked if term not in held]
+
+
+def aspects(missing: Sequence[str], density: float, contexts: int, wanted: int) -> Iterator[str]:
+    """What is missing, in the published order: at most three terms, then detail, then contexts."""
+    yield from (f"Query term '{term}' not found in context" for term in missing[:_NAMED])
+    if density < THIN:
+        yield "Retrieved context lacks detailed information"
+    if contexts < wanted:
+        yield f"Only {contexts} context(s), need {wanted}"
+
+
+def factors(coverage: float, relevance: float | None) -> Iterator[str]:
+    """What supports the contexts. Only coverage and relevance are listed."""
+    if coverage > GOOD:
+        yield f"Good keyword coverage ({coverage:.0%})"
+    if relevance is not None and relevance > GOOD:
+        yield f"High semantic relevance ({relevance:.0%})"
+
 
 _NO_EMBEDDINGS = 0.15
 _DEFAULT_TEMPERATURE = 37.0
@@ -113,12 +155,12 @@ class Coverage:
 
     def _published(self, score: Score) -> _Texts:
         if not score.contexts:
-            return _Texts((published.NO_CONTEXT,), ())
+            return _Texts((NO_CONTEXT,), ())
         wanted = self.settings.min_contexts
-        lacks = (*published.aspects(score.missing, score.density, score.contexts, wanted),)
+        lacks = (*aspects(score.missing, score.density, score.contexts, wanted),)
         if self._needs_embeddings(score):
             lacks = (*lacks, _NEEDS_EMBEDDINGS)
-        return _Texts(lacks, tuple(published.factors(score.coverage, score.relevance)))
+        return _Texts(lacks, tuple(factors(score.coverage, score.relevance)))
 
     def _level(self, score: Score) -> Level:
         if not score.contexts or self._needs_embeddings(score):
@@ -134,8 +176,8 @@ class Coverage:
         wanted = self.settings.min_contexts
         if self._needs_embeddings(score):
             yield _NEEDS_EMBEDDINGS
-        if score.density < published.THIN:
-            yield f"little detail: density {score.density:.2f} under {published.THIN}"
+        if score.density < THIN:
+            yield f"little detail: density {score.density:.2f} under {THIN}"
         if score.contexts < wanted:
             yield f"{score.contexts} of {wanted} required contexts"
         if score.stale:
@@ -160,7 +202,7 @@ class Coverage:
             ),
             Signal("coverage", score.coverage),
             Signal("relevance", score.relevance, note=unknown),
-            Signal("density", score.density, published.THIN),
+            Signal("density", score.density, THIN),
             Signal("contexts", score.contexts, settings.min_contexts),
             Signal("stale contexts", score.stale, note=limit),
         )
@@ -180,8 +222,8 @@ def coverage_score(
     question without terms counts as covered."""
     texts = [f"{context.content} {context.summary}" for context in contexts]
     if as_published:
-        asked = published.terms(question)
-        missing = published.lacking(asked, texts)
+        asked = terms(question)
+        missing = lacking(asked, texts)
     else:
         asked = content_words(question)
         held = {word for text in texts for word in content_words(text)}
@@ -244,7 +286,7 @@ def _in_words(score: Score, against: tuple[str, ...]) -> _Texts:
         "density": score.density,
         "count": score.count,
     }
-    good = tuple(f"{name} {value:.2f}" for name, value in parts.items() if value > published.GOOD)
+    good = tuple(f"{name} {value:.2f}" for name, value in parts.items() if value > GOOD)
     if not score.contexts:
         return _Texts(("no context was found",), good)
     return _Texts((*(f"no context mentions '{word}'" for word in score.missing), *against), good)

@@ -2,20 +2,32 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Protocol, get_args, get_type_hints
 
 from suffice.errors import SettingsError
 from suffice.gate.missing import missing_aspects
 from suffice.gate.policies.bound import LowerBound
-from suffice.gate.policies.checkpoint import Checkpoint
 from suffice.gate.policies.coverage import Coverage
 from suffice.gate.policies.learned import Aspects, Learned
-from suffice.gate.policies.reranked import Reranked
-from suffice.gate.policies.tiers import Tiers
-from suffice.gate.policies.ungated import Ungated
+from suffice.gate.policies.tiers import NO_PASSAGE, Checkpoint, Reranked, Tiers
 from suffice.models.verifier import Verifier
 from suffice.settings import GateSettings
-from suffice.types import Evidence, GateDecision
+from suffice.types import Evidence, GateDecision, Level, Signal
+
+OFF = "the gate is switched off"
+
+
+@dataclass(frozen=True, slots=True)
+class Ungated:
+    """Opens with any passage. Without passages it stays closed: nothing could back an answer."""
+
+    def decide(self, evidence: Evidence) -> GateDecision:
+        if not evidence:
+            missing = missing_aspects(evidence)
+            return GateDecision(Level.INSUFFICIENT, 0.0, "none", (NO_PASSAGE,), missing)
+        passages = Signal("passages", len(evidence))
+        return GateDecision(Level.SUFFICIENT, 1.0, "none", (OFF,), signals=(passages,))
 
 
 class Policy(Protocol):

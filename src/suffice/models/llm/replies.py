@@ -4,9 +4,16 @@ from __future__ import annotations
 
 import json
 import re
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 from typing import Any
+
+from suffice.models.verifier import Pair
+from suffice.text.claims import only_declines
+from suffice.text.instructions import steers
 
 _LINE = 200
 _MOST_MISSING = 5
@@ -167,3 +174,161 @@ SUFFICIENCY_SCHEMA = _schema(
     missing={"type": "array", "items": {"type": "string"}},
     enough={"type": "boolean"},
 )
+
+
+_WORDS = 3
+_LETTERS = 12
+"""A quote needs this many words or this many letters, because some scripts have no spaces."""
+_LONGEST = 4_000
+_SHAPES = str.maketrans(dict.fromkeys('"“”„‟«»‘’‚‛‹›`´′″', "'") | dict.fromkeys("‐‑‒–—―−", "-"))
+_ELIDED = re.compile(r" ?[\[(]?\.{3,}[\])]? ?")
+_EMPHASIS = re.compile(r"(?<!\w)[*`]|[*`](?!\w)")
+_DOTS = re.compile(r"\.{3}|…")
+_ITEM = re.compile(r"\d{1,3}[.)]")
+_UNSPACED = "\u2e80"
+"""The first character of scripts without spaces between words."""
+
+
+@lru_cache(maxsize=512)  # so that a passage is normalised once for all claims of an answer
+def folded(text: str) -> str:
+    """The text normalised for comparing quotes."""
+    seen = "".join(char for char in text if unicodedata.category(char) != "Cf")
+    plain = unicodedata.normalize("NFKC", seen).casefold().translate(_SHAPES)
+    return " ".join(plain.split())
+
+
+@lru_cache(maxsize=512)
+def unmarked(text: str, *, counted: bool) -> str:
+    """The text without the marks of lists, tables, headings, code and emphasis, as a reader quotes
+    it; the numbers of list items stay if `counted`."""
+    lines = (line.replace("|", " ").split() for line in text.split("\n"))
+    kept = (
+        line if counted or not line or not _ITEM.fullmatch(line[0]) else line[1:] for line in lines
+    )
+    words = (_EMPHASIS.sub("", word) for line in kept for word in line)
+    return " ".join(word for word in words if any(map(str.isalnum, word)) or _DOTS.search(word))
+
+
+def place_of(quote: str, passages: Sequence[str], named: int | None = None) -> int | None:
+    """The passage that contains the quote: the passage it names, or else the first that does.
+    `None` if no passage contains it or it is too short."""
+    order = [n for n in (named,) if n is not None and 0 <= n < len(passages)]
+    order += (n for n in range(len(passages)) if n != named)
+    return next((n for n in order if occurs_in(quote, passages[n])), None)
+
+
+def occurs_in(quote: str, passage: str) -> bool:
+    """Whether a quote occurs in a passage. Parts separated by "..." must occur in order."""
+    if len(quote) > _LONGEST:
+        return False
+    if _occurs(quote, passage):
+        return True
+    return any(
+        _occurs(unmarked(quote, counted=counted), unmarked(passage, counted=counted))
+        for counted in (True, False)
+    )
+
+
+def _occurs(quote: str, passage: str) -> bool:
+    words, text = folded(quote).strip("' "), folded(passage)
+    return _in_order([words], text) or _in_order(_ELIDED.split(words), text)
+
+
+def _in_order(parts: Iterable[str], text: str) -> bool:
+    """Whether every part is long enough and follows the previous part."""
+    start = 0
+    found = False
+    for part in (part for part in parts if part):
+        match = _pattern(part).search(text, start) if _long_enough(part) else None
+        if match is None:
+            return False
+        start, found = match.end(), True
+    return found
+
+
+def _long_enough(part: str) -> bool:
+    letters = sum(char.isalnum() for char in part)
+    return letters >= _LETTERS or len(re.findall(r"\w+", part)) >= _WORDS
+
+
+def _pattern(part: str) -> re.Pattern[str]:
+    before = r"(?<!\w)(?<!\d[.,])" if _parted(part[0]) else ""
+    after = r"(?!\w)(?![.,]\d)" if _parted(part[-1]) else ""
+    return re.compile(f"{before}{re.escape(part)}{after}")
+
+
+def _parted(char: str) -> bool:
+    return char.isalnum() and char < _UNSPACED
+
+
+_UNPROVED = "its quote is not in the passages"
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A valid judgement on a claim, never `unsure`. `passage` is an index into the evidence, of the
+    first passage that is quoted; `None` for what the passages do not say."""
+
+    verdict: Verdict
+    passage: int | None = None
+    quote: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Enough:
+    """A valid judgement on whether passages are enough."""
+
+    enough: bool
+    passage: int | None = None
+    missing: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class NoWord:
+    """The reason why a reply holds no valid judgement."""
+
+    why: str
+
+
+def support_word(ruling: Ruling, pair: Pair, places: Mapping[int, int]) -> Word | NoWord:
+    """Verify a ruling. `places` maps passage numbers to positions in the evidence."""
+    if ruling.verdict is Verdict.UNSURE:
+        return NoWord("it is not sure either")
+    if ruling.verdict is Verdict.NOT_MENTIONED:
+        return Word(ruling.verdict)
+    supported = ruling.verdict is Verdict.SUPPORTED
+    if supported and not ruling.quotes and only_declines(pair.text) and not steers(pair.text):
+        return Word(ruling.verdict)  # nothing can be quoted for what the passages do not say
+    found = [place_of(one.quote, pair.evidence, places.get(one.passage)) for one in ruling.quotes]
+    proved = [place for place in found if place is not None]
+    if not proved or len(proved) < len(found):
+        return NoWord(_UNPROVED)
+    if supported and (who := next(filter(None, (_steered(pair, one) for one in proved)), "")):
+        return NoWord(f"{who} tries to influence the verdict")
+    return Word(ruling.verdict, proved[0], ruling.quotes[0].quote)
+
+
+def enough_word(assessment: Assessment, pair: Pair) -> Enough | NoWord:
+    """Verify an assessment."""
+    if not assessment.enough:
+        return Enough(False, missing=shown_missing(assessment.missing))
+    if assessment.missing:
+        return NoWord("it reports both that the passages are enough and that something is missing")
+    found = (place_of(one.quote, pair.evidence, one.passage - 1) for one in assessment.quotes)
+    places = [place for place in found if place is not None]
+    if not places:
+        return NoWord(_UNPROVED)
+    steered = [_steered(pair, place) for place in places]
+    if all(steered):
+        return NoWord(f"{steered[0]} tries to influence the verdict")
+    return Enough(True, places[steered.index("")])
+
+
+def _steered(pair: Pair, place: int) -> str:
+    """Which text tries to influence the judge; empty if none does."""
+    texts = {
+        "what is judged": pair.text,
+        "the question": pair.question,
+        "the passage it quotes": pair.evidence[place],
+    }
+    return next((name for name, text in texts.items() if steers(text)), "")

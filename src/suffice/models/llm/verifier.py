@@ -7,16 +7,27 @@ gives the reason.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import hashlib
+import json
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from threading import Lock
+from typing import Generic, TypeVar
 
-from suffice.errors import SufficeError
-from suffice.models.llm.ask import Budget, Cost, Llm
-from suffice.models.llm.cache import Cache, cache_key
-from suffice.models.llm.cases import Case, cases
-from suffice.models.llm.prompt import SUFFICIENCY, SUPPORT, Prompt
-from suffice.models.llm.replies import Verdict, read_assessment, read_rulings
-from suffice.models.llm.words import Enough, NoWord, Word, enough_word, support_word
+from suffice.errors import SettingsError, SufficeError
+from suffice.models.chat import chat_endpoint
+from suffice.models.llm.ask import SUFFICIENCY, SUPPORT, Budget, ClaimToJudge, Cost, Llm, Prompt
+from suffice.models.llm.replies import (
+    Enough,
+    NoWord,
+    Verdict,
+    Word,
+    enough_word,
+    read_assessment,
+    read_rulings,
+    support_word,
+)
 from suffice.models.verifier import (
     LLM,
     Pair,
@@ -28,6 +39,82 @@ from suffice.models.verifier import (
 )
 from suffice.models.wire.endpoint import endpoint_url
 from suffice.settings import DraftSettings, LlmSettings
+
+MOST_CLAIMS = 32
+"""The claim limit of a call. With more claims, the last judgements become unreliable."""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One call: its prompt, and the pairs (by number) that ask about its claims."""
+
+    prompt: Prompt
+    pairs: Mapping[int, int]
+
+    def places(self, pair: Pair) -> dict[int, int]:
+        """Maps the passage numbers of the prompt to positions in the pair's evidence."""
+        held = {text: place for place, text in reversed(list(enumerate(pair.evidence)))}
+        numbered = enumerate(self.prompt.passages, 1)
+        return {n: held[text] for n, text in numbered if text in held}
+
+
+def cases(pairs: Sequence[Pair], asked: Sequence[int]) -> Iterator[Case]:
+    """Group the claims. Claims of an answer share a call even if they cite different passages: the
+    prompt shows all passages and says which ones apply to each claim. Without an answer, claims
+    with the same evidence share a call."""
+    groups: dict[tuple[object, ...], list[int]] = {}
+    for n in asked:
+        pair = pairs[n]
+        groups.setdefault((pair.question, pair.answer or pair.evidence), []).append(n)
+    for members in groups.values():
+        for start in range(0, len(members), MOST_CLAIMS):
+            yield _case(pairs, members[start : start + MOST_CLAIMS])
+
+
+def _case(pairs: Sequence[Pair], members: Sequence[int]) -> Case:
+    passages = tuple(dict.fromkeys(text for n in members for text in pairs[n].evidence))
+    numbers = {text: number for number, text in enumerate(passages, 1)}
+    claims: dict[ClaimToJudge, int] = {}
+    places: dict[int, int] = {}
+    for n in members:
+        only = tuple(sorted({numbers[text] for text in pairs[n].evidence}))
+        asked = ClaimToJudge(pairs[n].text, () if len(only) == len(passages) else only)
+        places[n] = claims.setdefault(asked, len(claims))
+    return Case(Prompt(passages, pairs[members[0]].question, tuple(claims)), places)
+
+
+V = TypeVar("V")
+
+
+class Cache(Generic[V]):
+    """Holds at most `size` values and drops the least recently used."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self._lock = Lock()
+        self._held: OrderedDict[str, V] = OrderedDict()
+
+    def get(self, key: str) -> V | None:
+        with self._lock:
+            if key in self._held:
+                self._held.move_to_end(key)
+            return self._held.get(key)
+
+    def put(self, key: str, value: V) -> None:
+        with self._lock:
+            self._held[key] = value
+            self._held.move_to_end(key)
+            while len(self._held) > self.size:
+                self._held.popitem(last=False)
+
+    def __len__(self) -> int:
+        return len(self._held)
+
+
+def cache_key(*parts: str | Sequence[str]) -> str:
+    """A key unique to these parts: the sha256 of their JSON."""
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
 
 # The LLM gives a category, not a probability. The value is above any threshold in use, but below 1,
 # because an LLM can be wrong even with a genuine quote.
@@ -210,3 +297,27 @@ def _why(problem: SufficeError | ValueError) -> str:
         reason = problem.message.rstrip(".")
         return f"{reason[:1].lower()}{reason[1:]}"
     return f"its reply does not match the schema ({problem})"
+
+
+DRAFT = "draft"
+_REMEDY = "Set verifier.llm.url to the base URL of an OpenAI-compatible endpoint."
+
+
+def open_llm_verifier(
+    inner: Verifier, settings: LlmSettings, draft: DraftSettings | None = None
+) -> LlmVerifier:
+    """The verifier `inner` with the configured LLM. Only the drafter's URL gets its key."""
+    shared = draft if settings.url == DRAFT else None
+    url = shared.llm if shared else settings.url
+    if not url.startswith(("http://", "https://")):
+        raise SettingsError(
+            f"No LLM is configured for verification: verifier.llm.url is '{settings.url}'"
+            + (f", and draft.llm is '{shared.llm}'." if shared else "."),
+            remedy=_REMEDY,
+        )
+    key_env = settings.key_env or (shared.key_env if shared else "")
+    model = settings.model or (shared.model if shared else "")
+    endpoint = chat_endpoint(url, key_env, "verdict", settings.total_seconds, settings.retries)
+    # Notes are shown to callers, who should not see the URL.
+    llm = Llm(replace(endpoint, called="the endpoint"), model)
+    return LlmVerifier(inner, llm, settings, Cache(settings.cache_size))

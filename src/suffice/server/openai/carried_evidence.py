@@ -7,14 +7,241 @@ staff?") is joined with them.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
+from suffice.errors import SettingsError
 from suffice.evidence.inputs import Given
-from suffice.server.openai.prompt_shapes import Shape, parts_of, passages_in
-from suffice.server.openai.tagged_context import context_in, elements, marked
-from suffice.text.asked import LONGEST_QUESTION
+from suffice.text.question import LONGEST_QUESTION
 from suffice.text.words import content_words
+
+_OPENED = re.compile(r"<(context|documents?|sources)\b[^<>]*>", re.IGNORECASE)
+_SOURCES = "source|document|doc|passage"
+_NAME = re.compile(r"\b(?:name|title|source)\s*=\s*[\"']([^\"']+)[\"']", re.IGNORECASE)
+_ID = re.compile(r"\bid\s*=\s*[\"']([^\"']+)[\"']", re.IGNORECASE)
+# LibreChat: named files and the passages found in them, as one text or as items.
+_FILE_NAME = re.compile(r"\s*<filename>([^<]*)</filename>")
+_NUMBERED = re.compile(r"^[ \t]*\[(\d{1,4})\][ \t:]*", re.MULTILINE)
+_TITLE = re.compile(
+    r"^#{1,6}\s*(?:context|documents|sources|evidence)[ \t\r]*+:?[ \t\r]*+$", re.I | re.M
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """A tag with its attributes, and the text up to its closing tag."""
+
+    attributes: str
+    text: str
+
+
+def elements(text: str, names: str) -> Iterator[Element]:
+    """The elements with one of these names (`a|b`), in order; none lies in another. A tag that is
+    opened again before it is closed is no element."""
+    tags = list(re.finditer(rf"<(/?)({names})\b(?:([^<>]*)>)?", text, re.IGNORECASE))
+    following: dict[str, re.Match[str]] = {}
+    closing: list[re.Match[str] | None] = []
+    for tag in reversed(tags):
+        name = tag[2].lower()
+        other = following.get(name)
+        closes = other is not None and bool(other[1])
+        closing.append(other if closes and not tag[1] and tag[3] is not None else None)
+        if not tag[1] or tag[3] == "":
+            following[name] = tag
+    done = 0
+    for tag, end in zip(tags, reversed(closing), strict=True):
+        if end and tag.start() >= done:
+            yield Element(tag[3], text[tag.end() : end.start()])
+            done = end.end()
+
+
+def context_in(text: str) -> tuple[int, int, int, int] | None:
+    """The span of the context in a prompt, with its tags and without them."""
+    ends: dict[str, int] = {}
+    for opened in _OPENED.finditer(text):
+        name = opened[1].lower()
+        if name not in ends:
+            closings = re.finditer(rf"</{name}>", text, re.IGNORECASE)
+            ends[name] = max((closing.start() for closing in closings), default=-1)
+        if (end := ends[name]) >= opened.end():
+            return opened.start(), end + len(name) + 3, opened.end(), end
+    return None
+
+
+def marked(text: str) -> list[Given]:
+    """The marked passages in a text, in order; empty if nothing is marked."""
+    context = context_in(text)
+    # A prompt may mention tags before it uses them.
+    body = text[context[2] : context[3]] if context else text
+    found = list(_of_files(text)) or _tagged(list(elements(body, _SOURCES)))
+    if found:
+        return found
+    marks = list(_NUMBERED.finditer(body))
+    if marks and [int(mark[1]) for mark in marks] == list(range(1, len(marks) + 1)):
+        ends = [*(mark.start() for mark in marks[1:]), len(body)]
+        return [body[m.end() : end].strip() for m, end in zip(marks, ends, strict=True)]
+    if context and body.strip():
+        return [body.strip()]
+    title = _TITLE.search(text)
+    return [text[title.end() :].strip()] if title else []
+
+
+def _of_files(text: str) -> Iterator[Given]:
+    for file in elements(text, "file"):
+        name = _FILE_NAME.match(file.text)
+        _, _, opened = file.text[name.end() if name else 0 :].partition("<context>")
+        found, closed, _ = opened.rpartition("</context>")
+        if not name or not closed:  # a file name without content
+            continue
+        for passage in [item.text for item in elements(found, "contextItem")] or [found]:
+            plain = passage.strip().removeprefix("<![CDATA[").removesuffix("]]>")
+            yield {"text": plain.strip(), "title": name[1].strip()}
+
+
+def _tagged(sources: Sequence[Element]) -> list[Given]:
+    """Join parts that share an id into one passage, so that passage numbers match those of the chat
+    UI."""
+    titles: dict[str, str] = {}
+    texts: dict[str, list[str]] = {}
+    for n, source in enumerate(sources):
+        id, name = _ID.search(source.attributes), _NAME.search(source.attributes)
+        key = id[1] if id else f"#{n}"
+        titles.setdefault(key, name[1] if name else "")
+        texts.setdefault(key, []).append(source.text.strip())
+    return [{"text": "\n\n".join(texts[key]), "title": titles[key]} for key in texts]
+
+
+CONTEXT, QUESTION, OTHER = "context", "question", "other"
+_PART = re.compile(r"\{(\w+)\}")
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """A template as literals and the parts between them: `literals[i]` precedes `parts[i]`."""
+
+    literals: tuple[re.Pattern[str] | None, ...]
+    parts: tuple[str, ...]
+
+    def read(self, text: str) -> dict[str, str] | None:
+        """The parts of a prompt; `None` if it does not have this shape. Text before the first
+        literal is ignored: it is the application's instruction."""
+        place, found = 0, {}
+        if (first := self.literals[0]) is not None:
+            opened = first.search(text)
+            if opened is None:
+                return None
+            place = opened.end()
+        for name, literal in zip(self.parts, self.literals[1:], strict=True):
+            if literal is None:
+                end, place_after = len(text), len(text)
+            else:
+                # The context may contain this literal; the last occurrence belongs to the prompt.
+                all_of = literal.finditer(text, place)
+                ends = [*all_of][-1:] if name == CONTEXT else [*islice(all_of, 1)]
+                if not ends:
+                    return None
+                end, place_after = ends[0].span()
+            found[name] = text[place:end].strip()
+            place = place_after
+        return None if text[place:].strip() else found
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The parts of a prompt. `question` is empty if the prompt has none."""
+
+    context: str = ""
+    question: str = ""
+
+
+def read_shape(template: str) -> Shape:
+    """The shape that a template describes."""
+    pieces = _PART.split(template)
+    parts = tuple(pieces[1::2])
+    if not parts or set(parts) - {CONTEXT, QUESTION, OTHER} or len(set(parts)) < len(parts):
+        raise SettingsError(
+            f"Invalid prompt template: {template[:80]!r}.",
+            remedy="Write your prompt with {question} and {context}, each once; {other} stands for "
+            "a part to ignore. Example: 'Context: {context} Question: {question} Answer:'",
+        )
+    literals = tuple(_literal(piece) for piece in pieces[0::2])
+    if any(one is None for one in literals[1:-1]) or not any(literals):
+        raise SettingsError(
+            f"The parts of the prompt template {template[:80]!r} are not separated by text.",
+            remedy="Put the text of your prompt between {context} and {question}.",
+        )
+    return Shape(literals, parts)
+
+
+def _literal(text: str) -> re.Pattern[str] | None:
+    words = text.split()
+    return re.compile(r"\s+".join(map(re.escape, words))) if words else None
+
+
+def parts_of(text: str, own: Shape | None = None) -> Parts | None:
+    """The context and the question of a prompt, or `None` if its shape is unknown. `own`, the
+    route's shape, is tried first."""
+    for shape in (own, *SHAPES) if own else SHAPES:
+        if found := shape.read(text):
+            return Parts(found.get(CONTEXT, ""), found.get(QUESTION, ""))
+    return None
+
+
+def _shapes(templates: Iterable[str]) -> tuple[Shape, ...]:
+    return tuple(map(read_shape, templates))
+
+
+_RULE, _SHORT, _CHAT = "-" * 21, "-" * 12, "-" * 20
+SHAPES = _shapes(
+    (
+        # LlamaIndex: question answering, tree summaries, refinement, chat engines
+        f"Context information is below. {_RULE} {{context}} {_RULE} Given the context information "
+        "and not prior knowledge, answer the query. Query: {question} Answer:",
+        f"Context information from multiple sources is below. {_RULE} {{context}} {_RULE} Given "
+        "the information from multiple sources and not prior knowledge, answer the query. Query: "
+        "{question} Answer:",
+        "The original query is as follows: {question} We have provided an existing answer: {other} "
+        "We have the opportunity to refine the existing answer (only if needed) with some more "
+        f"context below. {_SHORT} {{context}} {_SHORT} Given the new context, refine the original "
+        "answer to better answer the query. If the context isn't useful, return the original "
+        "answer. Refined Answer:",
+        "just repeat the original answer. New Context: {context} Query: {question} Original "
+        "Answer: {other} New Answer:",
+        f"Use the context information below to assist the user. {_CHAT} {{context}} {_CHAT}",
+        "Here are the relevant documents for the context: {context} Instruction: Based on the "
+        "above documents, provide a detailed answer for the user question below. {other}",
+        # LangChain: rag-prompt, and the stuff chains
+        "Use the following pieces of retrieved context to answer the question. If you don't know "
+        "the answer, just say that you don't know. Use three sentences maximum and keep the answer "
+        "concise. Question: {question} Context: {context} Answer:",
+        "Use the following pieces of context to answer the question at the end. If you don't know "
+        "the answer, just say that you don't know, don't try to make up an answer. {context} "
+        "Question: {question} Helpful Answer:",
+        "Use the following pieces of context to answer the user's question. If you don't know the "
+        "answer, just say that you don't know, don't try to make up an answer. ---------------- "
+        "{context}",
+        # Haystack
+        "Given these documents, answer the question. Documents: {context} Question: {question} "
+        "Answer:",
+        "Given the following information, answer the question. Context: {context} Question: "
+        "{question} Answer:",
+        # Dify
+        "inside <context></context> XML tags. <context> {context} </context> {other}",
+        # AnythingLLM
+        "Context: [CONTEXT 0]: {context}",
+        # Flowise
+        f"Never break character. {_SHORT} {{context}} {_SHORT} REMEMBER: {{other}}",
+    )
+)
+_NEXT_ITEM = re.compile(r"\[END CONTEXT \d+\]\s*(?:\[CONTEXT \d+\]:)?")
+
+
+def passages_in(context: str) -> list[str]:
+    """The passages of a context. Only AnythingLLM marks each passage; otherwise there is one."""
+    return [part.strip() for part in _NEXT_ITEM.split(context) if part.strip()]
+
 
 Message = Mapping[str, Any]
 
@@ -120,7 +347,7 @@ def _asked(message: Message, shape: Shape | None) -> str:
     text = text_of(message.get("content"))
     if (known := parts_of(text, shape)) and known.question:
         return _shortened(known.question)
-    return _shortened(_tagged(text))
+    return _shortened(_tagged_question(text))
 
 
 def _shortened(question: str) -> str:
@@ -133,7 +360,7 @@ def _shortened(question: str) -> str:
     return (asking or found)[-1][-_LONGEST_SENTENCE:].strip()
 
 
-def _tagged(text: str) -> str:
+def _tagged_question(text: str) -> str:
     queries = elements(text, "user_query|query|question")
     if query := next((one for one in queries if not one.attributes), None):
         return query.text.strip()

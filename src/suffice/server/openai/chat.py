@@ -7,20 +7,24 @@ from typing import Any
 
 from starlette.responses import Response
 
+from suffice.models.chat import text_in
 from suffice.server.errors import bad
-from suffice.server.offload import offload
 from suffice.server.openai.answering import Answered, Answering
 from suffice.server.openai.completion import completion, headers_of
+from suffice.server.openai.modes import (
+    is_small_talk_turn,
+    passed_through,
+    shadow_headers,
+    small_talk_answer,
+    ungrounded,
+)
 from suffice.server.openai.request import ChatRequest, read_asked
-from suffice.server.openai.shadow import passed_through, shadow_headers
-from suffice.server.openai.small_talk import is_small_talk_turn, small_talk_answer
 from suffice.server.openai.stream import streamed
 from suffice.server.openai.stream_format import ChatFormat
-from suffice.server.openai.ungrounded import ungrounded
 from suffice.server.openai.upstream_drafts import content_of, estimated, usage_of
 from suffice.server.request import RequestContext, as_response
 from suffice.server.route import Route
-from suffice.server.sending import while_there
+from suffice.server.sending import offload, while_there
 
 Raw = Mapping[str, Any]
 _PLAIN = "This route writes plain text only. For 'response_format', use a route with an upstream."
@@ -113,3 +117,66 @@ def _size(raw: Raw) -> int:
     choices = raw.get("choices")
     found = choices if isinstance(choices, list) else ()
     return sum(len(content_of(one)) for one in found if isinstance(one, dict))
+
+
+_UNSUPPORTED = ("suffix", "echo", "logprobs")
+
+
+async def completions(context: RequestContext) -> Response:
+    body = await context.object()
+    route = context.gateway.route(
+        context.request.path_params.get("route", ""), body.get("model"), context.caller
+    )
+    context.stats.route = route.name
+    limits = context.gateway.state.settings.server.limits
+    asked = await offload(context.stats.received, read_asked, as_chat(body), route.settings, limits)
+    context.stats.stream = asked.stream
+    route.model(body.get("model"))
+    if asked.stream:
+        return await streamed(context, route, asked, answer, ChatFormat(asked, as_text))
+    if route.settings.shadow:
+        return await in_shadow(context, route, asked, as_text)
+    answered = await while_there(context.request, answer(context, route, asked))
+    return await offload(answered.size, _responded_as_text, asked, answered)
+
+
+def _responded_as_text(asked: ChatRequest, answered: Answered) -> Response:
+    whole = completion(answered.raw, asked.model, answered.choices, answered.usage)
+    return as_response(as_text(whole), headers_of(answered.choices))
+
+
+def as_chat(body: Mapping[str, Any]) -> dict[str, Any]:
+    """Translate a request body: the prompt becomes a user message."""
+    prompt = body.get("prompt")
+    if isinstance(prompt, list) and len(prompt) == 1:
+        prompt = prompt[0]
+    if not isinstance(prompt, str):
+        raise bad("'prompt' must be a string or a list of one string.", "prompt")
+    for name in _UNSUPPORTED:
+        if body.get(name):
+            raise bad(f"'{name}' is not supported.", name)
+    if body.get("best_of") not in (None, 1, body.get("n")):
+        raise bad("'best_of' must be 1 or equal to 'n'.", "best_of")
+    apart = ("prompt", "best_of", *_UNSUPPORTED)
+    chat = {name: value for name, value in body.items() if name not in apart}
+    return {**chat, "messages": [{"role": "user", "content": prompt}]}
+
+
+def as_text(whole: Mapping[str, Any]) -> dict[str, Any]:
+    """A chat completion, or a chunk of one, in the legacy format."""
+    choices = whole.get("choices")
+    found = [one for one in choices if isinstance(one, dict)] if isinstance(choices, list) else []
+    named = str(whole.get("id") or "").replace("chatcmpl-", "cmpl-")
+    return {**whole, "id": named, "object": "text_completion", "choices": [*map(_choice, found)]}
+
+
+def _choice(choice: Mapping[str, Any]) -> dict[str, Any]:
+    said = choice.get("delta") or choice.get("message")
+    ours = {"suffice": choice["suffice"]} if "suffice" in choice else {}
+    return {
+        "index": choice.get("index") or 0,
+        "text": text_in(said) if isinstance(said, dict) else "",
+        "logprobs": None,
+        "finish_reason": choice.get("finish_reason"),
+        **ours,
+    }

@@ -5,15 +5,88 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from typing import Any
 
 from suffice import serialize as as_json
-from suffice.log.record import new_id
-from suffice.server.openai.disclosure import Disclosure, claims_of, disclosed
+from suffice.access.keys import Principal, Role
+from suffice.evidence.search import KEYWORDS_ONLY
+from suffice.log.entry import new_id
 from suffice.server.openai.passthrough import beside, finish_of, logprobs_of
-from suffice.types import Action, GateDecision, Verdict
-from suffice.verdict.customer import CustomerTexts
-from suffice.verdict.spoken import spoken
+from suffice.settings import RouteSettings
+from suffice.types import Action, Finding, GateDecision, Verdict
+from suffice.verdict.assess import ClaimStatus, claim_statuses
+from suffice.verdict.wording import CustomerTexts, releases_draft, spoken, without_withheld
+
+_LONGEST = 200
+
+
+class Disclosure(StrEnum):
+    """How much of a draft the caller gets."""
+
+    RELEASED = "released"
+    """Only released text."""
+    EXCERPT = "excerpt"
+    """Withheld claims too, truncated."""
+    ALL = "all"
+    """All text, because the caller wrote it or it was already streamed."""
+
+
+def disclosure(caller: Principal, route: RouteSettings) -> Disclosure:
+    """What this caller may see of a withheld draft."""
+    may = caller.has(Role.REVIEWER) or route.show_withheld
+    return Disclosure.EXCERPT if may else Disclosure.RELEASED
+
+
+def disclosed(verdict: Verdict, shown: Disclosure) -> Verdict:
+    """Remove quotations of a withheld draft from the reason and notes of a verdict, unless they may
+    be shown. The record is not changed."""
+    if verdict.notes:
+        verdict = replace(verdict, notes=tuple(map(_without_prose, verdict.notes)))
+    return without_withheld(verdict) if shown is Disclosure.RELEASED else verdict
+
+
+def claims_of(verdict: Verdict, shown: Disclosure = Disclosure.ALL) -> list[dict[str, Any]]:
+    """Every claim with its span in the draft, its findings and its source."""
+    numbers = {passage.id: n for n, passage in enumerate(verdict.evidence.passages, 1)}
+    shown = Disclosure.ALL if releases_draft(verdict) else shown
+    return [_claim(one, numbers, shown) for one in claim_statuses(verdict)]
+
+
+def _claim(one: ClaimStatus, numbers: Mapping[str, int], shown: Disclosure) -> dict[str, Any]:
+    secret = shown is Disclosure.RELEASED
+    return {
+        "text": None if secret else _cut(one.claim.text, shown),
+        "span": [one.claim.start, one.claim.end],
+        "support": one.support.value,
+        "reason": None if secret else one.reason,
+        "findings": [_finding(found, numbers, secret=secret) for found in one.findings],
+        "evidence": _evidence(one),
+    }
+
+
+def _finding(found: Finding, numbers: Mapping[str, int], *, secret: bool) -> dict[str, Any]:
+    # Reasons and facts repeat the words and values of the claim.
+    return as_json.finding(found, numbers) | ({"reason": None, "facts": []} if secret else {})
+
+
+def _evidence(one: ClaimStatus) -> dict[str, Any] | None:
+    if one.passage is None:
+        return None
+    n, source = one.passage
+    quote = source.text[one.span[0] : one.span[1]] if one.span else None
+    return {"n": n, **as_json.origin(source), "quote": quote}
+
+
+def _cut(text: str, shown: Disclosure) -> str:
+    long = shown is Disclosure.EXCERPT and len(text) > _LONGEST
+    return f"{text[:_LONGEST].rstrip()}…" if long else text
+
+
+def _without_prose(note: str) -> str:
+    """Remove the embedding server's error message from a note."""
+    return f"{KEYWORDS_ONLY}." if note.startswith(KEYWORDS_ONLY) else note
+
 
 UNVERIFIED = "Unverified: no documents were consulted for this answer."
 NOT_AN_ANSWER = "A tool call is not an answer; it was not checked."

@@ -1,36 +1,294 @@
 """Stream an answer in the mode of its route: `buffer` holds the text until the verdict, `signal`
-streams it at once and reports findings as they are made."""
+streams it at once and reports findings as they are made.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
-from contextlib import suppress
-from dataclasses import dataclass, replace
+from collections.abc import (
+    AsyncGenerator,
+    Awaitable,
+    Callable,
+    Coroutine,
+    Iterable,
+    Iterator,
+    Mapping,
+)
+from contextlib import AbstractContextManager, aclosing, nullcontext, suppress
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 from starlette.responses import Response
 
+from suffice import serialize as as_json
 from suffice.errors import SufficeError
+from suffice.pipeline import Pipeline, Turn
 from suffice.server.errors import ApiError, fault_of
-from suffice.server.offload import offload
 from suffice.server.openai.answering import Answered, Answering, verification
-from suffice.server.openai.completion import UNVERIFIED, Choice
-from suffice.server.openai.flow import Ending, Flow
-from suffice.server.openai.live_checks import LiveChecks
-from suffice.server.openai.prompt import forwarded
-from suffice.server.openai.request import ChatRequest
-from suffice.server.openai.shadow import judged, shadow_headers
-from suffice.server.openai.small_talk import is_small_talk_turn
+from suffice.server.openai.completion import UNVERIFIED, Choice, Disclosure, decided, noted
+from suffice.server.openai.modes import is_small_talk_turn, judged, marked, shadow_headers
+from suffice.server.openai.passthrough import finish_of
+from suffice.server.openai.request import ChatRequest, forwarded
 from suffice.server.openai.stream_format import StreamFormat
 from suffice.server.openai.streamed_choice import StreamedChoice
-from suffice.server.openai.ungrounded import marked
-from suffice.server.openai.upstream import EMPTY, UpstreamFault
-from suffice.server.openai.upstream_drafts import added, estimated, usage_of
+from suffice.server.openai.tool_calls import DROPPED
+from suffice.server.openai.upstream import EMPTY, UpstreamClient, UpstreamFault
+from suffice.server.openai.upstream_drafts import Written, added, estimated, usage_of
 from suffice.server.request import RequestContext
 from suffice.server.route import Route
-from suffice.server.sending import Events, while_there
+from suffice.server.sending import Events, offload, while_there
+from suffice.types import Action, Draft, Finding, Support, Verdict
+from suffice.verdict.assess import by_claim, stands
+from suffice.verdict.wording import CustomerTexts
+
+Raw = Mapping[str, Any]
+
+
+class Ending(Protocol):
+    """What the gateway adds to a stream."""
+
+    async def heard(self, streamed_choice: StreamedChoice, flow: Flow) -> None:
+        """Called when a part of a choice was forwarded."""
+        ...
+
+    async def ended(self, streamed_choice: StreamedChoice, flow: Flow) -> tuple[str, Choice]:
+        """Called at the end of a choice; returns the text to append and the decided choice."""
+        ...
+
+
+@dataclass
+class Flow:
+    """A stream of at most `n` choices. Iterate over `events`; closing the iterator early cancels
+    the upstream call. If `untouched`, chunks are forwarded unchanged and nothing is added."""
+
+    upstream: UpstreamClient
+    body: Raw
+    ending: Ending
+    stream_format: StreamFormat
+    n: int = 1
+    most: int = 100_000
+    """Maximum length of a choice, in characters. The stream ends there unless it is `untouched`."""
+    untouched: bool = False
+    offered: frozenset[str] | None = None
+    """The tools that may be called; `None` allows any."""
+    reading: Callable[[], AbstractContextManager[None]] = nullcontext
+    """Context manager that is active while the upstream writes, to measure the time."""
+    frame: dict[str, Any] = field(default_factory=dict)
+    """Fields that all chunks of the upstream share, such as id and model."""
+    streamed_choices: dict[int, StreamedChoice] = field(default_factory=dict)
+    spent: dict[str, Any] = field(default_factory=dict)
+    _started: set[asyncio.Task[None]] = field(default_factory=set)
+    _out: asyncio.Queue[bytes | Exception | None] = field(default_factory=asyncio.Queue)
+
+    @property
+    def model(self) -> str:
+        return str(self.frame.get("model") or "")
+
+    def say(self, events: Iterable[bytes]) -> None:
+        for one in events:
+            self._out.put_nowait(one)
+
+    def start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Run a background task. It is cancelled when the stream ends."""
+        task = asyncio.create_task(work)
+        self._started.add(task)
+        task.add_done_callback(self._started.discard)
+        return task
+
+    async def events(self) -> AsyncGenerator[bytes, None]:
+        """Yield the events to send, and raise failures."""
+        self.start(self._run())
+        try:
+            while (entry := await self._out.get()) is not None:
+                if isinstance(entry, Exception):
+                    raise entry
+                yield entry
+        finally:
+            for task in list(self._started):
+                task.cancel()
+                with suppress(asyncio.CancelledError, Exception):
+                    await task
+
+    async def _run(self) -> None:
+        try:
+            with self.reading():
+                await self._pump()
+            await self._end()
+            self._out.put_nowait(None)
+        except Exception as problem:  # raised again in `events`
+            self._out.put_nowait(problem)
+
+    async def _pump(self) -> None:
+        try:
+            async with aclosing(self.upstream.events(self.body)) as chunks:
+                async for raw in chunks:
+                    await self._heard(raw)
+                    if not self.untouched and any(
+                        one.long for one in self.streamed_choices.values()
+                    ):
+                        break
+        except UpstreamFault:
+            # If a stream fails after its first text, judge the text received so far.
+            if not any(one.text or one.finish for one in self.streamed_choices.values()):
+                raise
+        if not self.streamed_choices:
+            raise UpstreamFault(EMPTY)
+
+    async def _heard(self, raw: Raw) -> None:
+        if not self.frame:
+            self.frame = {key: raw[key] for key in raw if key not in ("choices", "usage")}
+        if isinstance(raw.get("usage"), dict):
+            self.spent = dict(raw["usage"])
+        choices = raw.get("choices")
+        going = []
+        for choice in choices if isinstance(choices, list) else ():
+            streamed_choice = self._streamed_choice(choice)
+            if streamed_choice is None:
+                continue
+            if kept := await offload(streamed_choice.size(choice), streamed_choice.hear, choice):
+                going.append(kept)
+        if self.untouched:
+            self.say(self.stream_format.passed(raw))
+        elif going:
+            self.say(self.stream_format.heard(raw, going))
+            for streamed_choice in list(self.streamed_choices.values()):
+                await self.ending.heard(streamed_choice, self)
+
+    def _streamed_choice(self, choice: Any) -> StreamedChoice | None:
+        """The choice that a chunk belongs to; `None` if its index exceeds the requested `n`."""
+        if not isinstance(choice, dict):
+            return None
+        index = choice.get("index")
+        index = index if isinstance(index, int) else 0
+        if not 0 <= index < self.n:
+            return None
+        new = StreamedChoice(index, self.offered, self.most)
+        return self.streamed_choices.setdefault(index, new)
+
+    async def _end(self) -> None:
+        for streamed_choice in sorted(self.streamed_choices.values(), key=lambda one: one.index):
+            if (kept := streamed_choice.flush()) and not self.untouched:
+                self.say(self.stream_format.heard(self.frame, [kept]))
+            words, choice = await self.ending.ended(streamed_choice, self)
+            if not self.untouched:
+                events = self.stream_format.ended(streamed_choice.index, words, choice)
+                self.say(await offload(len(streamed_choice.text), list, events))
+        end = self.stream_format.passed_end if self.untouched else self.stream_format.closed
+        self.say(end(self.spent))
+
+
+VERIFIED = "Sources verified"
+NOT_VERIFIED = "Some claims could not be verified"
+_AGAINST = (Support.CONTRADICTED, Support.UNBACKED)
+
+
+@dataclass
+class LiveChecks:
+    """The findings and the verdict that are added to a stream in signal mode."""
+
+    answering: Answering
+    pipeline: Pipeline
+    turn: Turn
+    verdicts: list[Verdict] = field(default_factory=list)
+    _checking: asyncio.Task[None] | None = None
+    _waiting: dict[int, StreamedChoice] = field(default_factory=dict)
+    _reported: dict[tuple[int, int, int], Support] = field(default_factory=dict)
+    """The support reported for each claim, by choice and span."""
+
+    async def heard(self, streamed_choice: StreamedChoice, flow: Flow) -> None:
+        if not streamed_choice.grown:
+            return
+        self._waiting[streamed_choice.index] = streamed_choice
+        if self._checking is None or self._checking.done():
+            self._checking = flow.start(self._check_waiting(flow))
+
+    async def _check_waiting(self, flow: Flow) -> None:
+        """Check complete sentences, one choice at a time. Sentences that become complete during a
+        check are checked together. The verdict reports failures."""
+        while self._waiting:
+            streamed_choice = self._waiting.pop(next(iter(self._waiting)))
+            try:
+                checked = await self.answering.in_time(self._checked, streamed_choice)
+            except (SufficeError, TimeoutError):
+                return
+            if checked is not None:
+                await self._report(flow, streamed_choice, *checked)
+
+    def _checked(self, streamed_choice: StreamedChoice) -> tuple[Draft, tuple[Finding, ...]] | None:
+        draft = streamed_choice.finished(self.turn.read.passages)
+        return None if draft is None else (draft, self.pipeline.check_draft(self.turn, draft))
+
+    async def _report(
+        self, flow: Flow, streamed_choice: StreamedChoice, draft: Draft, found: tuple[Finding, ...]
+    ) -> None:
+        """Send new findings and retractions."""
+        size = len(draft.claims) * len(found)
+        flow.say(await offload(size, list, self._reports(flow, streamed_choice, draft, found)))
+
+    def _reports(
+        self, flow: Flow, streamed_choice: StreamedChoice, draft: Draft, found: tuple[Finding, ...]
+    ) -> Iterator[bytes]:
+        numbers = {p.id: n for n, p in enumerate(self.turn.read.passages, 1)}
+        findings = by_claim(found)
+        for claim in draft.claims:
+            own = findings[claim]
+            support, place = stands(own), (streamed_choice.index, claim.start, claim.end)
+            if self._reported.get(place) is support:
+                continue
+            self._reported[place] = support
+            report: dict[str, Any] = {
+                "text": claim.text,
+                "span": [claim.start, claim.end],
+                "choice": streamed_choice.index,
+                "support": support.value,
+                "findings": [as_json.finding(finding, numbers) for finding in own],
+            }
+            kind = "retraction" if support in _AGAINST else "claim"
+            yield from flow.stream_format.found(streamed_choice.index, kind, report)
+
+    async def ended(self, streamed_choice: StreamedChoice, flow: Flow) -> tuple[str, Choice]:
+        if self._checking is not None:
+            if streamed_choice.long:
+                self._checking.cancel()
+            await asyncio.wait({self._checking})
+        draft = await self.answering.work.run(
+            streamed_choice.drafted,
+            self.turn.read.passages,
+            flow.model,
+            tokens=usage_of({"usage": flow.spent})["total_tokens"],
+        )
+        if not draft.text:  # requests for tools or structured output are buffered
+            raise UpstreamFault(EMPTY)
+        written = Written(streamed_choice.choice, draft, streamed_choice.long)
+        verdict, _ = await self.answering.judged(self.pipeline, self.turn, written)
+        self.verdicts.append(verdict)
+        await self._report(flow, streamed_choice, draft, verdict.findings)
+        words = f"\n\n{last_words(verdict, self.answering.route.texts)}"
+        return words, _ending(decided(verdict, written.choice), streamed_choice)
+
+
+def last_words(verdict: Verdict, texts: CustomerTexts | None = None) -> str:
+    """The closing sentence of a stream in signal mode."""
+    if verdict.action is Action.SERVE:
+        return f"{VERIFIED}."
+    reason = texts.text(verdict) if texts else verdict.reason
+    findings = by_claim(verdict.findings)
+    doubted = any(
+        stands(findings[claim]) is not Support.BACKED
+        for claim in (verdict.draft.claims if verdict.draft else ())
+    )
+    if verdict.action is Action.CAVEAT and not doubted:
+        return f"{VERIFIED}. {reason}"
+    return f"{NOT_VERIFIED}. {reason}"
+
+
+def _ending(choice: Choice, streamed_choice: StreamedChoice) -> Choice:
+    """The choice with the upstream's own finish reason, because its text was streamed."""
+    finish = finish_of(streamed_choice.finish or "length")
+    choice = replace(choice, finish=finish, shown=Disclosure.ALL)
+    return noted(choice, DROPPED) if streamed_choice.dropped else choice
+
 
 Answers = Callable[[RequestContext, Route, ChatRequest], Coroutine[Any, Any, Answered]]
 Sent = AsyncGenerator[bytes, None]

@@ -9,9 +9,19 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass, field
+import time
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
+from contextlib import aclosing, asynccontextmanager, contextmanager
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from functools import lru_cache
 from logging import INFO, WARNING
 from typing import Any, Protocol
@@ -19,15 +29,21 @@ from typing import Any, Protocol
 import httpx2
 
 from suffice.errors import ModelUnreachable
-from suffice.models.wire.attempts import Head, Wait, attempts
-from suffice.models.wire.endpoint import Codec, Endpoint, Send, endpoint_url
-from suffice.models.wire.failures import PASSED, CallFailed, Kind
-from suffice.models.wire.replies import ReplyReader
-from suffice.server.errors import ApiError
-from suffice.server.json_body import decode, encode
-from suffice.server.offload import offload, taken
+from suffice.models.wire.blocking import Head, ReplyReader, Wait, attempts
+from suffice.models.wire.endpoint import (
+    PASSED,
+    CallFailed,
+    Codec,
+    Endpoint,
+    Kind,
+    Send,
+    endpoint_url,
+)
+from suffice.server.errors import ApiError, decode, encode
 from suffice.server.openai.passthrough import reads_as_text
-from suffice.server.telemetry.stats import FIELDS, NOW, TEXTS, upstream_failed
+from suffice.server.sending import offload, taken
+from suffice.server.telemetry.stats import FIELDS, NOW, TEXTS, fell_back, upstream_failed
+from suffice.settings import BreakerSettings
 
 log = logging.getLogger("suffice.server")
 _MOST_BYTES, _MOST_STREAMED = 16_000_000, 64_000_000
@@ -276,3 +292,235 @@ async def _parts(reply: httpx2.Response, until: float) -> AsyncIterator[bytes]:
         if part is None:
             return
         yield part
+
+
+class State(StrEnum):
+    CLOSED = "closed"
+    """Requests are sent."""
+    HALF_OPEN = "half_open"
+    """The pause is over. One trial request at a time decides whether to close again."""
+    OPEN = "open"
+    """No request is sent."""
+
+
+@dataclass(slots=True)
+class Breaker:
+    """Counts consecutive faults. Call `enter` before a request. If it returns true, call exactly
+    one of `succeeded`, `failed` and `left` afterwards. Not thread-safe."""
+
+    settings: BreakerSettings = field(default_factory=BreakerSettings)
+    clock: Callable[[], float] = time.monotonic
+    limited: bool = False
+    """Whether the last fault was a rate limit."""
+    _faults: int = 0
+    _until: float | None = None
+    """When the pause ends; `None` if closed."""
+    _trying: bool = False
+
+    @property
+    def state(self) -> State:
+        if self._until is None:
+            return State.CLOSED
+        return State.OPEN if self.clock() < self._until else State.HALF_OPEN
+
+    @property
+    def ready(self) -> bool:
+        """Whether `enter` would return true."""
+        state = self.state
+        return state is State.CLOSED or (state is State.HALF_OPEN and not self._trying)
+
+    @property
+    def wait(self) -> float:
+        """Seconds until the pause ends."""
+        return max((self._until or 0.0) - self.clock(), 0.0)
+
+    def enter(self) -> bool:
+        if not self.ready:
+            return False
+        self._trying = self.state is State.HALF_OPEN
+        return True
+
+    def succeeded(self) -> None:
+        self._faults, self._until, self._trying = 0, None, False
+
+    def failed(self, wait: float = 0.0, *, limited: bool = False) -> None:
+        """Count a fault. The pause is at least as long as the upstream asks to wait."""
+        self._faults, self.limited = self._faults + 1, limited
+        most = self.settings.faults
+        if self._trying or (most and self._faults >= most):
+            self._until = self.clock() + max(self.settings.seconds, wait)
+        self._trying = False
+
+    def left(self) -> None:
+        """End a request without a result, for example because the client disconnected."""
+        self._trying = False
+
+
+_PAUSED = "The upstream returned no answer: all upstreams of this route are paused after failures."
+
+
+@dataclass(slots=True)
+class Target:
+    """One upstream of a route. `current` is its turn in the smooth weighted round-robin."""
+
+    name: str
+    upstream: Upstream
+    weight: int = 1
+    model: str = ""
+    models: Mapping[str, str] = field(default_factory=dict)
+    first_token: float = 0.0
+    breaker: Breaker = field(default_factory=Breaker)
+    current: int = 0
+
+    def body(self, body: Body) -> Body:
+        """The request body with this upstream's name for the model."""
+        asked = body.get("model") or ""
+        name = self.models.get(asked) or self.model or asked
+        return body if name == asked else {**body, "model": name}
+
+    def first(self, until: float) -> float:
+        """The deadline for the first token."""
+        now = asyncio.get_running_loop().time()
+        return min(until, now + self.first_token) if self.first_token else until
+
+    @contextmanager
+    def counted(self) -> Iterator[None]:
+        """Report the result of a call to the breaker."""
+        try:
+            yield
+        except UpstreamFault as fault:
+            if fault.passed:  # the upstream works; the request is at fault
+                self.breaker.succeeded()
+            else:
+                self.breaker.failed(fault.wait, limited=fault.kind is Kind.RATE_LIMIT)
+            raise
+        except BaseException:
+            self.breaker.left()
+            raise
+        self.breaker.succeeded()
+
+
+@dataclass(frozen=True, slots=True)
+class Upstreams:
+    """Calls the upstreams of a route; used like a single `Upstream`."""
+
+    targets: Sequence[Target]
+    timeout: float = 120.0
+
+    @property
+    def states(self) -> dict[str, str]:
+        """The state of each circuit breaker."""
+        return {one.name: one.breaker.state.value for one in self.targets}
+
+    async def ask(self, body: Body, path: str = CHAT) -> dict[str, Any]:
+        until = self._until()
+        return await self._first(
+            lambda target, one: one.ask(target.body(body), path, until=target.first(until))
+        )
+
+    async def get(self, path: str) -> dict[str, Any]:
+        until = self._until()
+        return await self._first(lambda target, one: one.get(path, until=target.first(until)))
+
+    async def events(self, body: Body, path: str = CHAT) -> AsyncGenerator[dict[str, Any], None]:
+        """The chunks of the first upstream that sends a token."""
+        until, faults = self._until(), list[UpstreamFault]()
+        for target, one in self._tries(faults):
+            async with aclosing(one.events(target.body(body), path, until=until)) as events:
+                try:
+                    with target.counted():
+                        begun = await _begun(events, path, target.first(until), one)
+                except UpstreamFault as fault:
+                    self._noted(target, fault, faults)
+                    continue
+                for value in begun:
+                    yield value
+                async for value in events:
+                    yield value
+                return
+        raise _told(faults, self.targets)
+
+    async def _first(
+        self, call: Callable[[Target, Upstream], Awaitable[dict[str, Any]]]
+    ) -> dict[str, Any]:
+        faults = list[UpstreamFault]()
+        for target, one in self._tries(faults):
+            try:
+                with target.counted():
+                    return await call(target, one)
+            except UpstreamFault as fault:
+                self._noted(target, fault, faults)
+        raise _told(faults, self.targets)
+
+    def _tries(self, faults: Sequence[UpstreamFault]) -> Iterator[tuple[Target, Upstream]]:
+        """The upstreams to call, in order. Only the last call is retried."""
+        ready = [one for one in self._ordered() if one.breaker.ready]
+        for n, target in enumerate(ready):
+            # Another request may already be the trial of a half-open breaker.
+            if not target.breaker.enter():
+                continue
+            if faults:
+                log.warning("Upstream fallback: trying '%s'.", target.name)
+            last = n == len(ready) - 1
+            yield target, target.upstream if last else replace(target.upstream, retries=0)
+
+    def _ordered(self) -> list[Target]:
+        """The next upstream by smooth weighted round-robin, then the others by weight."""
+        ready = [one for one in self.targets if one.weight and one.breaker.ready]
+        for one in ready:
+            one.current += one.weight
+        chosen = max(ready, key=lambda one: one.current, default=None)
+        if chosen is not None:
+            chosen.current -= sum(one.weight for one in ready)
+        return sorted(self.targets, key=lambda one: (one is not chosen, -one.weight))
+
+    def _noted(self, target: Target, fault: UpstreamFault, faults: list[UpstreamFault]) -> None:
+        if fault.passed:
+            raise fault
+        faults.append(fault)
+        fell_back(target.name)
+
+    def _until(self) -> float:
+        return asyncio.get_running_loop().time() + self.timeout
+
+
+async def _begun(
+    events: AsyncGenerator[dict[str, Any], None], path: str, first: float, upstream: Upstream
+) -> list[dict[str, Any]]:
+    """The chunks up to the first chunk with a token."""
+    held = []
+    try:
+        async with asyncio.timeout_at(first):
+            async for value in events:
+                held.append(value)
+                if path != CHAT or _has_token(value):
+                    break
+    except TimeoutError:
+        raise upstream.late() from None
+    return held
+
+
+def _has_token(value: Mapping[str, Any]) -> bool:
+    """Whether a chunk contains more than a role."""
+    choices = value.get("choices")
+    for choice in choices if isinstance(choices, list) else ():
+        if not isinstance(choice, dict):
+            continue
+        said = choice.get("delta") or choice.get("message")
+        fields = said.items() if isinstance(said, dict) else ()
+        if choice.get("finish_reason") or any(v for name, v in fields if name != "role"):
+            return True
+    return False
+
+
+def _told(faults: Sequence[UpstreamFault], targets: Sequence[Target]) -> UpstreamFault:
+    """The fault to report: a rate limit if there is one, because it says when to retry."""
+    limited = [one for one in faults if one.kind is Kind.RATE_LIMIT]
+    if limited:
+        return min(limited, key=lambda one: one.wait)
+    if faults:
+        return faults[-1]
+    breakers = [one.breaker for one in targets]
+    kind = Kind.RATE_LIMIT if all(one.limited for one in breakers) else Kind.OPEN
+    wait = min(one.wait for one in breakers)
+    return UpstreamFault(CallFailed(_PAUSED, kind=kind, wait=wait))

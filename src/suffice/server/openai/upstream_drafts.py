@@ -9,9 +9,9 @@ from typing import Any
 from suffice.checks.unread import unread
 from suffice.draft.reading import THOUGHT, draft_of_rendered, read_draft, storable, thought_aloud
 from suffice.models.chat import STOPPED, text_in
-from suffice.server.json_body import encode
-from suffice.text.flatten import flatten
+from suffice.server.errors import encode
 from suffice.text.released import Rendered, rendered, rendered_json
+from suffice.text.tables import flatten
 from suffice.types import Draft, Evidence, Passage
 
 _A_TOKEN = 4

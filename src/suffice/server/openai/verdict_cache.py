@@ -19,10 +19,10 @@ from suffice.access.keys import Principal
 from suffice.evidence.index import today
 from suffice.evidence.library import Library
 from suffice.evidence.search import KEYWORDS_ONLY
-from suffice.log.canonical import canonical
+from suffice.log.chain import canonical
+from suffice.log.decision import plain
 from suffice.log.tables import RECORDS
-from suffice.record.codec import plain
-from suffice.record.trace import Trace
+from suffice.log.trace import Trace
 from suffice.review.case import DECIDED
 from suffice.server.openai.answering import Answered
 from suffice.server.openai.completion import Choice

@@ -8,8 +8,12 @@ the counts on each scrape, so that they are correct across workers.
 from __future__ import annotations
 
 import asyncio
+import collections
 import os
+import re
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
 
 from prometheus_client import (
     CONTENT_TYPE_LATEST,
@@ -17,23 +21,55 @@ from prometheus_client import (
     Counter,
     Gauge,
     Histogram,
+    ProcessCollector,
     generate_latest,
 )
-from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
 from prometheus_client.registry import Collector
 from starlette.requests import Request
 from starlette.responses import Response
 
 from suffice.access.keys import ALL, Role
+from suffice.access.quotas import Ledger, Totals, UsedBy
 from suffice.errors import StoreError
-from suffice.server.auth import Authenticator, entered
+from suffice.server.auth import Authenticator, check_role, entered, needs
 from suffice.server.errors import ApiError, fault_of
 from suffice.server.inference_pool import InferencePool
-from suffice.server.roles import check_role, needs
-from suffice.server.telemetry.process import Processes, live_processes
-from suffice.server.telemetry.stats import RequestStats
-from suffice.types import Code, GateDecision, Level, Rescue
+from suffice.server.telemetry.stats import RequestStats, StatsListener
+from suffice.types import Action, Code, GateDecision, Level, Rescue
+
+_EARLIEST = "process_start_time_seconds"
+_LIVE_WORKER = re.compile(r"gauge_live\w+_(\d+)\.db")
+
+
+def live_processes(shared: str | None) -> set[int]:
+    """The process ids of the workers that share the folder; without it, this process."""
+    if not shared:
+        return {os.getpid()}
+    files = (_LIVE_WORKER.fullmatch(file.name) for file in Path(shared).glob("gauge_live*.db"))
+    return {int(found[1]) for found in files if found} | {os.getpid()}
+
+
+class Processes(Collector):
+    """Sums the metrics of several processes. The start time is that of the oldest process. There
+    are no metrics if there is no `/proc`."""
+
+    def __init__(self, pids: Callable[[], Iterable[int]]) -> None:
+        self._pids = pids
+
+    def collect(self) -> Iterator[Metric]:
+        about: dict[str, Metric] = {}
+        values: dict[str, list[float]] = {}
+        for pid in self._pids():
+            for metric in ProcessCollector(pid=partial(int, pid), registry=None).collect():
+                about[metric.name] = metric
+                values.setdefault(metric.name, []).append(metric.samples[0].value)
+        for name, metric in about.items():
+            value = min(values[name]) if name == _EARLIEST else sum(values[name])
+            family = CounterMetricFamily if metric.type == "counter" else GaugeMetricFamily
+            yield family(name, metric.documentation, value)
+
 
 SHARED = "PROMETHEUS_MULTIPROC_DIR"
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120)
@@ -275,3 +311,27 @@ def gates_of(stats: RequestStats) -> list[GateDecision]:
     """The gate decisions of a request. The choices of an answer share one; `/v1/check` has none."""
     gates = stats.gates or [verdict.gate for verdict in stats.verdicts[:1]]
     return [gate for gate in gates if gate.policy != "none"]
+
+
+def usage_watch(ledger: Ledger) -> StatsListener:
+    """A listener that counts the requests of authenticated callers."""
+
+    def watch(stats: RequestStats) -> None:
+        if not stats.caller:  # refused: the caller is unknown
+            return
+        verdicts = collections.Counter(verdict.action for verdict in stats.verdicts)
+        used = Totals(
+            requests=1,
+            errors=int(stats.status >= 400),
+            tokens_in=stats.tokens_in,
+            tokens_out=stats.tokens_out,
+            cost=stats.cost,
+            serve=verdicts[Action.SERVE],
+            caveat=verdicts[Action.CAVEAT],
+            conflict=verdicts[Action.CONFLICT],
+            withhold=verdicts[Action.WITHHOLD],
+            review=verdicts[Action.REVIEW],
+        )
+        ledger.add(UsedBy(stats.caller, stats.team, stats.user, stats.model), used)
+
+    return watch

@@ -9,19 +9,15 @@ from suffice.access.keys import Role
 from suffice.server.ui import (
     case,
     documents_page,
-    gaps_page,
     guarantee,
-    guide_pages,
-    log_page,
     overview,
     people,
-    queue,
     record_page,
     settings_page,
-    sign_in,
     try_it,
 )
-from suffice.server.ui.page import PageContext, PageError, page
+from suffice.server.ui.page import PageContext, page
+from suffice.server.ui.security import PageError
 from suffice.server.ui.site import NavItem, Site
 
 NAV: tuple[NavItem, ...] = (
@@ -42,19 +38,19 @@ def ui_routes(site: Site) -> list[BaseRoute]:
     return [
         Route("/", page(start, Role.VIEWER)),
         Route("/static/{name}", site.static.serve),
-        *sign_in.ROUTES,
+        *people.SIGN_IN_ROUTES,
         *overview.ROUTES,
-        *log_page.ROUTES,
+        *record_page.LOG_ROUTES,
         *record_page.ROUTES,
         *documents_page.ROUTES,
         *guarantee.ROUTES,
-        *gaps_page.ROUTES,
+        *documents_page.GAPS_ROUTES,
         *try_it.ROUTES,
-        *queue.ROUTES,
+        *case.QUEUE_ROUTES,
         *case.ROUTES,
         *settings_page.ROUTES,
         *people.ROUTES,
-        *guide_pages.ROUTES,
+        *try_it.GUIDE_ROUTES,
         Route("/{path:path}", page(missing, Role.VIEWER), methods=["GET", "POST"]),
     ]
 

@@ -13,13 +13,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from suffice.access.identity import KEY_PREFIX
-from suffice.access.keys import KIND, Principal, Role
-from suffice.access.rights import LOCAL_NAME
+from suffice.access.keys import KEY, LOCAL_NAME, Principal, Role
 from suffice.access.visibility import Reader
 from suffice.server.auth import ANYONE, identified, is_proxied, secret_in
 from suffice.server.errors import ApiError
 from suffice.server.ui import security
-from suffice.server.ui.page_error import PageError
+from suffice.server.ui.security import PageError
 from suffice.server.ui.site import Site
 
 
@@ -108,7 +107,7 @@ async def _signed_in(browser: Browser, token: str, site: Site) -> Browser | None
     if session is None:
         return None
     principal = session.principal
-    if session.kind == KIND:  # several people can use a key, but an account is one person
+    if session.kind == KEY:  # several people can use a key, but an account is one person
         headers = browser.request.headers
         principal = await asyncio.to_thread(site.gateway.authenticator.identify, principal, headers)
     return replace(browser.of(principal), secret=token, session=token)

@@ -1,33 +1,356 @@
 """One case of the review queue: the question, the draft claim by claim, its evidence, and what a
-reviewer can decide."""
+reviewer can decide.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import json
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from enum import Enum
+from typing import Any, TypeVar
+from urllib.parse import urlencode
 
 from starlette.responses import Response
 from starlette.routing import Route
 
 from suffice.access.keys import Role
+from suffice.access.visibility import Reader
 from suffice.errors import ReviewError, ReviewTaken, StoreError
-from suffice.review.actions import Action as ReviewAction
+from suffice.gate.gate import GateResult
+from suffice.log.chain import read_time
+from suffice.log.decision import Decision, decision_of
+from suffice.log.log import Why
+from suffice.log.trace import Trace
 from suffice.review.actions import (
+    LONGEST_NAME,
     Assign,
     Judge,
+    Judged,
     Judgement,
     Mark,
+    Marked,
     MarkPassage,
     Prioritize,
     Priority,
     Remark,
+    edited,
 )
-from suffice.review.case import Act
-from suffice.server.ui.case_view import case_view
-from suffice.server.ui.open_gate import open_gate
-from suffice.server.ui.page import Form, PageContext, PageError, page
-from suffice.server.ui.queue import PATH, review_of
+from suffice.review.actions import Action as ReviewAction
+from suffice.review.case import Act, Case, State
+from suffice.review.queue import Counts, Order, Wanted
+from suffice.review.review import Review
+from suffice.server.openai.completion import Disclosure
+from suffice.server.route import Route as GatewayRoute
+from suffice.server.ui.page import Form, PageContext, page, record_export
+from suffice.server.ui.security import PageError
+from suffice.server.ui.verdict_view import VerdictView, view_of
+from suffice.types import Action, Verdict
+
+
+async def open_gate(
+    context: PageContext, review: Review, case: Case, reason: str, seen: int
+) -> str:
+    """The id of the record of the new verdict. It belongs to the caller of the question. Models
+    are at work, so it waits in the same queue as the requests of the gateway."""
+    route, entry, person = _route(context, case), case.entry, context.person
+    labels = frozenset(
+        label for one in entry.fields().get("passages", ()) for label in one.get("access", ())
+    )
+    pipeline = replace(route.base, checks=route.checks(labels, marks=True))
+    assert route.recorder is not None  # there is a log, so every route has one
+    filing = route.recorder.by(entry.caller, entry.tag).filing
+
+    def write(decision: Decision, note: str) -> tuple[Verdict, Trace]:
+        return pipeline.override(GateResult(decision.evidence, decision.gate), decision.trace, note)
+
+    def opened() -> str:
+        return review.open(
+            entry.id,
+            write,
+            reason=reason,
+            by=person.name,
+            filing=filing,
+            reader=person.reader,
+            seen=seen,
+        )[1]
+
+    return await context.gateway.work.run(opened)
+
+
+def _route(context: PageContext, case: Case) -> GatewayRoute:
+    """A route for the collection that the passages of the case are from."""
+    passages = case.entry.fields().get("passages", ())
+    collection = next((one.get("collection", "default") for one in passages), "default")
+    routes = context.gateway.state.routes.values()
+    found = [one for one in routes if one.settings.collection == collection]
+    if not found:
+        raise ReviewError(
+            f"No route of this gateway searches the collection '{collection}'.",
+            remedy=f"Run: suffice review decide {case.entry.id} open --reason REASON",
+        )
+    return found[0]
+
+
+E = TypeVar("E", bound=Enum)
+PATH = "/ui/queue"
+PAGE = 25
+_LAST_PAGE = 10_000
+WHY = {
+    Why.REVIEW: "left to a person",
+    Why.FABRICATED: "invented source",
+    Why.CONFLICT: "sources disagree",
+    Why.BORDERLINE: "low margin",
+    Why.SAMPLED: "random sample",
+    Why.WEEKLY: "weekly sample",
+    Why.FEEDBACK: "negative feedback",
+}
+"""Why a decision is queued, in the words of the pages."""
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """What the list shows; `view` is a state, "waiting", "mine" or "all"."""
+
+    view: str = "waiting"
+    why: str = ""
+    priority: str = ""
+    assignee: str = ""
+    order: str = Order.PRIORITY.value
+    page: int = 1
+
+    @classmethod
+    def of(cls, values: Mapping[str, str]) -> Filters:
+        number = values.get("page", "1")
+        at = int(number) if number.isascii() and number.isdecimal() and len(number) < 6 else 1
+        return cls(
+            values.get("view") or "waiting",
+            values.get("why", ""),
+            values.get("priority", ""),
+            values.get("assignee", "")[:LONGEST_NAME],
+            values.get("order") or Order.PRIORITY.value,
+            min(max(at, 1), _LAST_PAGE),
+        )
+
+    def wanted(self, me: str) -> Wanted:
+        return Wanted(
+            all=self.view == "all",
+            why=_member(Why, self.why),
+            state=_member(State, self.view),
+            priority=next((one for one in Priority if one.name.lower() == self.priority), None),
+            assignee=me if self.view == "mine" else self.assignee,
+            order=_member(Order, self.order) or Order.PRIORITY,
+            skip=(self.page - 1) * PAGE,
+        )
+
+    def link(self, **changed: Any) -> str:
+        """The list with other filters; a new filter starts at the first page."""
+        usual = Filters()
+        now = {name: getattr(self, name) for name in self.__slots__} | {"page": 1} | changed
+        kept = {name: one for name, one in now.items() if one != getattr(usual, name)}
+        return f"{PATH}?{urlencode(kept)}" if kept else PATH
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A case in the list."""
+
+    case: Case
+    question: str
+    outcome: str
+    why: tuple[str, ...]
+    age: str
+
+
+async def show_queue(context: PageContext) -> Response:
+    """The list of cases."""
+    filters = Filters.of(context.request.query_params)
+    review, person = review_of(context), context.person
+    wanted = filters.wanted(person.name)
+
+    def found() -> tuple[list[Case], Counts]:
+        cases = review.queue(wanted, PAGE + 1, person.reader)
+        return cases, review.counts(person.reader)
+
+    cases, counts = await context.run(found)
+    return context.render(
+        "queue.html",
+        filters=filters,
+        lines=[line_of(case) for case in cases[:PAGE]],
+        more=len(cases) > PAGE,
+        counts=counts,
+        views=_views(counts, person.name),
+        whys=[(why.value, f"{WHY[why]} ({counts.why[why]})") for why in Why],
+        priorities=[(one.name.lower(), one.name.lower()) for one in reversed(Priority)],
+        assignees=[(name, f"{name} ({n})") for name, n in sorted(counts.assignees.items())],
+        first=PAGE * (filters.page - 1) + 1,
+    )
+
+
+async def labels(context: PageContext) -> Response:
+    """The judged answers as JSON lines for `suffice calibrate`."""
+    review, reader = review_of(context), context.person.reader
+
+    def written() -> bytes:
+        rows = review.labels(reader=reader)
+        return "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows).encode()
+
+    body = await context.run_long(written)
+    await record_export(context, "labels", rows=body.count(b"\n"))
+    headers = {"Content-Disposition": 'attachment; filename="labels.jsonl"'}
+    return Response(body, 200, headers, "application/jsonl; charset=utf-8")
+
+
+def review_of(context: PageContext) -> Review:
+    log = context.gateway.log
+    if log is None:
+        raise PageError(
+            404,
+            "No records",
+            "This gateway keeps no records, so there is nothing to review.",
+            "Set record.enabled to auto in the settings.",
+        )
+    return Review(log)
+
+
+def line_of(case: Case) -> Line:
+    outcome = case.verdict.action.value if case.verdict else ""
+    outcome = outcome or (case.seen.gate.level.value if case.seen else "")
+    question = str(case.entry.fields().get("question", ""))
+    return Line(case, question, outcome, reasons(case), age(case.queued_at or case.entry.time))
+
+
+def reasons(case: Case) -> tuple[str, ...]:
+    words: dict[str, str] = {why.value: text for why, text in WHY.items()}
+    return tuple(words.get(one, one) for one in case.why)
+
+
+def age(time: str, now: datetime | None = None) -> str:
+    """How long ago a time is: "3 h"."""
+    seconds = max(0, int(((now or datetime.now(UTC)) - read_time(time)).total_seconds()))
+    for unit, size in (("d", 86_400), ("h", 3_600), ("min", 60)):
+        if seconds >= size:
+            return f"{seconds // size} {unit}"
+    return "now"
+
+
+def _views(counts: Counts, me: str) -> list[tuple[str, str, int]]:
+    states = counts.states
+    return [
+        ("waiting", "Waiting", counts.waiting),
+        ("mine", "Mine", counts.assignees[me]),
+        ("open", "Unassigned", states[State.OPEN]),
+        ("assigned", "Assigned", states[State.ASSIGNED]),
+        ("decided", "Decided", states[State.DECIDED]),
+        ("dismissed", "Dismissed", states[State.DISMISSED]),
+    ]
+
+
+def _member(kind: type[E], value: str) -> E | None:
+    return next((one for one in kind if one.value == value), None)
+
+
+QUEUE_ROUTES = [
+    Route("/queue", page(show_queue, Role.REVIEWER)),
+    Route("/queue/labels.jsonl", page(labels, Role.REVIEWER), methods=["POST"]),
+]
+
+
+_NEXT = Wanted(order=Order.PRIORITY)
+
+
+@dataclass(frozen=True, slots=True)
+class CaseView:
+    """Everything that the page shows of a case. `draft` is the decision as it was recorded, `out`
+    whether an answer is released now, `answer` the text that a release would give."""
+
+    case: Case
+    draft: VerdictView
+    out: bool
+    answer: str
+    reason: str
+    age: str
+    why: tuple[str, ...]
+    next: str
+    marks: Mapping[str, Marked]
+
+    @property
+    def judgements(self) -> Mapping[int, Judged]:
+        return self.case.judgements
+
+    @property
+    def drafted(self) -> str:
+        """The text as it was drafted or released."""
+        verdict = self.draft.verdict
+        return verdict.released or (verdict.draft.text if verdict.draft else "")
+
+    @property
+    def changed(self) -> bool:
+        """Whether a release would give other words than before."""
+        now = self.case.verdict
+        return self.answer != (now.released if now and self.out else self.drafted)
+
+    @property
+    def shut(self) -> bool:
+        """Whether the gate was closed, so that nothing was drafted."""
+        return not self.draft.verdict.gate.open and not self.drafted
+
+    @property
+    def answers(self) -> bool:
+        """Whether the case has a verdict, not a gate decision alone."""
+        return self.case.verdict is not None
+
+
+def case_view(review: Review, name: str, reader: Reader) -> CaseView:
+    """The view of a case; raise `StoreError` if the reader may not read all of it."""
+    case = review.case(name, reader)
+    if case.seen is None:
+        raise StoreError(case.lacking)
+    recorded = decision_of(case.entry)
+    verdict = recorded.verdict or Verdict(
+        recorded.evidence.question,
+        Action.REVIEW,
+        " ".join(recorded.gate.reasons),
+        recorded.gate,
+        recorded.evidence,
+    )
+    now = case.verdict
+    out = now is not None and now.served
+    return CaseView(
+        case,
+        view_of(verdict, Disclosure.ALL),
+        out,
+        _answer(verdict, now, case),
+        _summary(case),
+        age(case.queued_at or case.entry.time),
+        reasons(case),
+        review.next(case.entry.id, _NEXT, reader),
+        {one.passage: one for one in case.marks if one.mark is not Mark.NONE},
+    )
+
+
+def _answer(verdict: Verdict, now: Verdict | None, case: Case) -> str:
+    """The text that a release would give: what is released after a decision, the draft with the
+    reviewer's corrections, or the text as it is."""
+    if case.decided and now is not None and now.released:
+        return now.released
+    if verdict.draft is None:
+        return verdict.released
+    corrected = edited(verdict.draft, case.judgements)
+    return verdict.released or corrected if corrected == verdict.draft.text else corrected
+
+
+def _summary(case: Case) -> str:
+    """A reason to begin with: what the reviewer said about the claims."""
+    words = {"accept": "accepted", "overrule": "overruled", "correct": "corrected"}
+    by: dict[str, list[str]] = {}
+    for n, one in sorted(case.judgements.items()):
+        by.setdefault(words[one.judgement.value], []).append(str(n))
+    return "; ".join(
+        f"claim {', '.join(numbers)} {word}" for word, numbers in by.items()
+    ).capitalize()
 
 
 async def show(context: PageContext) -> Response:

@@ -12,17 +12,17 @@ from starlette.routing import Route
 
 from suffice.access.keys import Role
 from suffice.errors import SufficeError
-from suffice.learn.calibrate.certificate import Certificate
-from suffice.learn.monitor.guarantee import Guarantee, Status, in_force, read_certificates
-from suffice.learn.monitor.report import report_of
-from suffice.learn.runs import GoldenRun, RedteamRun, golden_runs, redteam_runs
+from suffice.lab.calibrate.certificate import Certificate
+from suffice.lab.golden import GoldenRun, RedteamRun, golden_runs, redteam_runs
+from suffice.lab.monitor.monitor import in_force, read_certificates
+from suffice.lab.monitor.report import report_of
 from suffice.log.entry import Choice
-from suffice.record.log import Log
+from suffice.log.log import Log
+from suffice.log.setup import Guarantee, Status
 from suffice.server.ui.charts import Band, Chart, percent
-from suffice.server.ui.page import PageContext, page
-from suffice.server.ui.records import log_of, sees_all
+from suffice.server.ui.page import PageContext, log_of, page, sees_all
 from suffice.settings import Settings
-from suffice.webhooks.events import ALARM, GUARANTEE
+from suffice.webhooks import ALARM, GUARANTEE
 
 _MOST = 30
 _NAMES = {

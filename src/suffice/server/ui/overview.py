@@ -9,14 +9,12 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from suffice.access.keys import Role
-from suffice.learn.monitor.metrics import Metric
-from suffice.learn.monitor.series import Bucket, Series, Span, means, series
-from suffice.learn.monitor.tallies import TOTAL
-from suffice.log.moment import now
-from suffice.record.index import DAY, HOUR
+from suffice.lab.monitor.metrics import Metric
+from suffice.lab.monitor.series import TOTAL, Bucket, Series, Span, means, series
+from suffice.log.chain import now
+from suffice.log.index import DAY, HOUR
 from suffice.server.ui.charts import Band, Chart, percent, seconds, whole
-from suffice.server.ui.page import PageContext, page
-from suffice.server.ui.records import limits_of, log_of, refreshed
+from suffice.server.ui.page import PageContext, limits_of, log_of, page, refreshed
 from suffice.types import Action
 
 PERIODS = {

@@ -10,25 +10,85 @@ import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
-from urllib.parse import quote
+from urllib.parse import parse_qsl, quote
 
 from starlette.datastructures import ImmutableMultiDict
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from suffice.access.keys import Role
+from suffice.access.keys import ALL, Role
 from suffice.errors import SufficeError
-from suffice.server.errors import ApiError, fault_of
+from suffice.log.entry import Record
+from suffice.log.log import Log
+from suffice.server.auth import needs, needs_no_role
+from suffice.server.errors import CLOSE, ApiError, fault_of
 from suffice.server.gateway import Gateway
-from suffice.server.roles import needs, needs_no_role
 from suffice.server.sending import Gone
 from suffice.server.telemetry.logs import description_of
 from suffice.server.ui import security
 from suffice.server.ui.browser import Browser, Person, browser_of
-from suffice.server.ui.forms import read_form
 from suffice.server.ui.guide import guide_of
-from suffice.server.ui.page_error import PageError
+from suffice.server.ui.security import PageError
 from suffice.server.ui.site import LongJobRunning, Overloaded, Site
+
+TYPE = "application/x-www-form-urlencoded"
+_FIELDS = 2_000
+_REMEDY = "Go back and send the form again."
+
+
+async def read_form(request: Request, most: int, seconds: float) -> ImmutableMultiDict[str, str]:
+    """The fields of a form. It is parsed in a thread, because it can be large."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != TYPE:
+        raise PageError(
+            415, "Form refused", "The content type of the form is not supported.", _REMEDY
+        )
+    try:
+        async with asyncio.timeout(seconds):
+            sent = await _bytes(request, most)
+    except TimeoutError:
+        late = "The form did not arrive in time."
+        raise PageError(408, "Timed out", late, _REMEDY, CLOSE) from None
+    except ClientDisconnect:
+        raise PageError(
+            400, "Form refused", "The form did not arrive completely.", _REMEDY
+        ) from None
+    try:
+        return await asyncio.to_thread(_parsed, sent)
+    except ValueError:
+        raise PageError(
+            400, "Form refused", "The form cannot be read: it is not valid UTF-8.", _REMEDY
+        ) from None
+
+
+async def _bytes(request: Request, most: int) -> bytes:
+    parts, size = [], 0
+    async for part in request.stream():
+        size += len(part)
+        if size > most:
+            raise PageError(
+                413,
+                "Too large",
+                f"The form exceeds the limit of {most:,} bytes.",
+                "Send less text, or raise server.limits.body_bytes.",
+            )
+        parts.append(part)
+    return b"".join(parts)
+
+
+def _parsed(sent: bytes) -> ImmutableMultiDict[str, str]:
+    pairs = parse_qsl(
+        sent.decode("ascii"),
+        keep_blank_values=True,
+        encoding="utf-8",
+        errors="strict",
+        max_num_fields=_FIELDS,
+    )
+    # PostgreSQL cannot store NUL, and browsers send line breaks as CR LF.
+    return ImmutableMultiDict(
+        (name, value.replace("\x00", "\ufffd").replace("\r\n", "\n")) for name, value in pairs
+    )
+
 
 T = TypeVar("T")
 log = logging.getLogger("suffice.server")
@@ -37,8 +97,6 @@ THEMES = ("light", "dark")
 THEME = "suffice_theme"
 _HUNG_UP = 499
 SIGN_IN = f"{security.BASE}/sign-in"
-
-__all__ = ["Form", "PageContext", "PageError", "Person", "as_page_error", "entry", "page"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,3 +324,58 @@ def as_page_error(problem: Exception, path: str) -> PageError:
         "The page could not be displayed.",
         "Try again. If the problem persists, the gateway's log has the details.",
     )
+
+
+EXPORT = "export"
+"""The kind of records about exports."""
+_SECONDS = 5.0
+"""How long a download waits for the index."""
+
+
+def log_of(context: PageContext) -> Log:
+    """The log of the gateway; raise if it keeps none."""
+    if context.gateway.log is None:
+        raise PageError(
+            404,
+            "No records",
+            "This gateway keeps no records, so there is nothing to show.",
+            "Set record.enabled to auto in the settings and restart the gateway.",
+        )
+    return context.gateway.log
+
+
+async def refreshed(context: PageContext) -> int:
+    """Bring the index of decisions up to date; return how many records are still unread."""
+    return await context.run(context.gateway.indexing.refresh)
+
+
+async def record_export(context: PageContext, what: str, **details: object) -> None:
+    """Record who takes which data away. The data may be sent only afterwards."""
+    record = Record(EXPORT, {"what": what, **details}, caller=context.person.name)
+    await context.run(log_of(context).append, record)
+
+
+async def completed(context: PageContext) -> None:
+    """Bring the index of decisions up to date for a download, which must be complete; raise if that
+    takes too long."""
+    left = await context.run(context.gateway.indexing.catch_up_within, _SECONDS)
+    if left:
+        raise PageError(
+            503,
+            "Still indexing",
+            "Some records are still being indexed, so the download would be incomplete.",
+            "Try again in a moment. If that does not help, the gateway's log says why.",
+            {"Retry-After": "10"},
+        )
+
+
+def sees_all(context: PageContext) -> bool:
+    """Whether the person may see what counts all records: figures of the whole log, numbers of
+    records, and the state of the chain."""
+    return context.person.reader.audits
+
+
+def limits_of(context: PageContext) -> list[str]:
+    """The collections that a person's figures are limited to; empty: to none."""
+    own = context.person.reader.collections
+    return [] if ALL in own else sorted(own)

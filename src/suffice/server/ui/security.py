@@ -130,3 +130,34 @@ def local_path(path: str, default: str = f"{BASE}/") -> str:
     plain = path.isascii() and path.isprintable() and not set(path) & set("\\ <>\"'")
     inside = path == BASE or path.startswith((f"{BASE}/", f"{BASE}?"))
     return path if plain and inside and "//" not in path else default
+
+
+class PageError(Exception):
+    """An error page: what happened and what to do."""
+
+    def __init__(
+        self,
+        status: int,
+        title: str,
+        message: str,
+        remedy: str = "",
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.status = status
+        self.title = title
+        self.message = message
+        self.remedy = remedy
+        self.headers = dict(headers or {})
+
+
+def too_many_attempts(seconds: float) -> PageError:
+    """The error for an attempt after too many failures."""
+    shown = max(int(seconds + 0.999), 1)
+    return PageError(
+        429,
+        "Too many attempts",
+        "There were too many failed attempts to sign in or to change the password.",
+        f"Try again in {shown} s.",
+        {"Retry-After": str(shown)},
+    )

@@ -12,8 +12,8 @@ from starlette.routing import Route
 from suffice.access.keys import Role
 from suffice.server.ui.page import PageContext, page
 from suffice.settings import Settings
-from suffice.settings.limits import ABOUT
-from suffice.settings.masked import masked
+from suffice.settings.checked import ABOUT
+from suffice.settings.reader import masked
 
 _LONGEST = 400
 

@@ -4,24 +4,147 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import hashlib
 import threading
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, TypeVar
+from importlib import resources
+from typing import Any, Final, TypeVar
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
+from starlette.requests import Request
+from starlette.responses import Response
 
 from suffice import __version__
-from suffice.access.accounts import Accounts
-from suffice.access.attempts import Attempts
-from suffice.access.sessions import Sessions
+from suffice.access.accounts import Accounts, Attempts, Sessions
+from suffice.access.visibility import Reader
+from suffice.lab.monitor.gaps import Topic
+from suffice.server.auth import needs_no_role
 from suffice.server.gateway import Gateway
-from suffice.server.ui import filters
-from suffice.server.ui.static import StaticFiles
-from suffice.server.ui.topic_cache import TopicCache
+from suffice.server.ui.security import BASE, secured
+
+_TYPES: Final = {
+    "css": "text/css; charset=utf-8",
+    "js": "text/javascript; charset=utf-8",
+    "svg": "image/svg+xml",
+}
+_KEEP = "public, max-age=31536000, immutable"
+
+
+@dataclass(frozen=True, slots=True)
+class StaticFiles:
+    """The files and their digests, by name."""
+
+    files: dict[str, bytes]
+    digests: dict[str, str]
+
+    @classmethod
+    def load(cls) -> StaticFiles:
+        folder = resources.files("suffice.server.ui") / "static"
+        files = {
+            entry.name: entry.read_bytes()
+            for entry in folder.iterdir()
+            if entry.name.rpartition(".")[2] in _TYPES
+        }
+        digests = {name: hashlib.sha256(body).hexdigest()[:12] for name, body in files.items()}
+        return cls(files, digests)
+
+    def url(self, name: str) -> str:
+        """The URL of a file, for templates: `static("site.css")`."""
+        return f"{BASE}/static/{name}?v={self.digests[name]}"
+
+    @needs_no_role
+    async def serve(self, request: Request) -> Response:
+        name = request.path_params["name"]
+        body = self.files.get(name)
+        if body is None:
+            return secured(Response("Not found.", 404, media_type="text/plain"))
+        current = request.query_params.get("v") == self.digests[name]
+        response = Response(body, media_type=_TYPES[name.rpartition(".")[2]])
+        response.headers["Cache-Control"] = _KEEP if current else "no-cache"
+        return secured(response)
+
+
+def percent(value: float | None, digits: int = 0) -> str:
+    """0.914 → "91 %"; a missing value is a dash."""
+    return "–" if value is None else f"{value * 100:.{digits}f} %"
+
+
+def score(value: float | None) -> str:
+    """0.91432 → "0.914"."""
+    return "–" if value is None else f"{value:.3f}".rstrip("0").rstrip(".") or "0"
+
+
+def count(value: float | None) -> str:
+    """12345 → "12,345"."""
+    return "–" if value is None else f"{value:,.10g}"
+
+
+def moment(iso: str) -> str:
+    """A log time for browsers without JavaScript: "2026-01-31 12:00 UTC"."""
+    day, _, rest = iso.partition("T")
+    return f"{day} {rest[:5]} UTC" if rest else day
+
+
+def ticks(text: str) -> Markup:
+    """Words between backticks as code; everything is escaped."""
+    parts = [escape(part) for part in text.split("`")]
+    return Markup("").join(
+        Markup("<code>{}</code>").format(part) if odd % 2 else part
+        for odd, part in enumerate(parts)
+    )
+
+
+def lit(text: str, sentences: Sequence[str]) -> Markup:
+    """The text with these sentences in bold; everything is escaped."""
+    shown = escape(text)
+    for sentence in map(escape, sentences):
+        shown = Markup(shown.replace(sentence, Markup("<strong>{}</strong>").format(sentence), 1))
+    return shown
+
+
+FILTERS: Final[dict[str, Callable[..., Any]]] = {
+    "percent": percent,
+    "score": score,
+    "count": count,
+    "moment": moment,
+    "ticks": ticks,
+    "lit": lit,
+    "pair": lambda value: (value, value),
+}
+
+
+_READERS = 32
+
+Position = tuple[int, str]
+"""The last record that changes the topics, and the hour: topics are counted by time."""
+
+
+class TopicCache:
+    """The topics of each reader at one position of the log. They are computed for one reader at a
+    time; the others wait without holding a thread."""
+
+    def __init__(self) -> None:
+        self._position: Position | None = None
+        self._topics: dict[Reader, list[Topic]] = {}
+        self._computing = asyncio.Lock()
+
+    async def get(
+        self, position: Position, reader: Reader, compute: Callable[[], Awaitable[list[Topic]]]
+    ) -> list[Topic]:
+        async with self._computing:
+            if position != self._position or len(self._topics) >= _READERS:
+                # Drop everything: what was erased from the log must not stay here either.
+                self._position = position
+                self._topics.clear()
+            if reader not in self._topics:
+                self._topics[reader] = await compute()
+            return self._topics[reader]
+
 
 T = TypeVar("T")
 _THREADS = 4
@@ -134,5 +257,5 @@ def _environment(static: StaticFiles) -> Environment:
         lstrip_blocks=True,
     )
     environment.globals.update(static=static.url, version=__version__)
-    environment.filters.update(filters.FILTERS)
+    environment.filters.update(FILTERS)
     return environment

@@ -12,32 +12,31 @@ import re
 import time
 from collections.abc import Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from suffice.access.keys import Role
 from suffice.errors import SufficeError
 from suffice.server.endpoints import checked_json, checker_of
 from suffice.server.errors import ApiError
-from suffice.server.offload import offload
 from suffice.server.openai.chat import answer as answer_chat
-from suffice.server.openai.completion import completion
-from suffice.server.openai.disclosure import Disclosure, disclosure
+from suffice.server.openai.completion import Disclosure, completion, disclosure
 from suffice.server.openai.request import read_asked, read_given
 from suffice.server.request import RequestContext, admit
 from suffice.server.route import Route as GatewayRoute
 from suffice.server.route import Way
-from suffice.server.sending import while_there
+from suffice.server.sending import offload, while_there
 from suffice.server.telemetry.stats import NOW, RequestStats
-from suffice.server.ui.guide import EXAMPLES
+from suffice.server.ui import security
+from suffice.server.ui.guide import COOKIE, EXAMPLES, STEPS, Guide, guide_of
 from suffice.server.ui.page import PageContext, as_page_error, page
-from suffice.server.ui.page_error import PageError
+from suffice.server.ui.security import PageError
 from suffice.server.ui.verdict_view import VerdictView, view_of
 from suffice.settings import LimitSettings
-from suffice.text.asked import checked_question
+from suffice.text.question import checked_question
 from suffice.types import Retrieved
 
 TEMPLATE = "try.html"
@@ -217,4 +216,33 @@ def _pretty(value: Any) -> str:
 ROUTES = [
     Route("/try", page(show, Role.VIEWER)),
     Route("/try", page(run, Role.VIEWER), methods=["POST"]),
+]
+
+
+async def step(context: PageContext) -> Response:
+    """Go to the page of a step and note that it was opened."""
+    guide, n = guide_of(context.request), context.request.path_params["n"]
+    if not 1 <= n <= len(STEPS):
+        raise PageError(404, "Not found", "The guide has no such step.")
+    done = replace(guide, done=guide.done | {n}, off=False)
+    return _kept(context, STEPS[n - 1].path, done)
+
+
+async def switch(context: PageContext) -> Response:
+    """Dismiss the panel, or bring it back from its first step."""
+    form = await context.form()
+    off = form.get("show") != "1"
+    return _kept(context, form.get("next", ""), Guide(frozenset(), off))
+
+
+def _kept(context: PageContext, path: str, guide: Guide) -> Response:
+    response = RedirectResponse(security.local_path(path), 303)
+    secure = context.browser.secure
+    security.set_cookie(response, COOKIE, guide.value, secure=secure, strict=True)
+    return response
+
+
+GUIDE_ROUTES = [
+    Route("/guide/{n:int}", page(step, Role.VIEWER)),
+    Route("/guide", page(switch, Role.VIEWER), methods=["POST"]),
 ]

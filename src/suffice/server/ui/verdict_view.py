@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from suffice.server.openai.disclosure import Disclosure, disclosed
+from suffice.server.openai.completion import Disclosure, disclosed
 from suffice.text.sentences import sentences
 from suffice.types import (
     Action,
@@ -22,8 +22,7 @@ from suffice.types import (
     Support,
     Verdict,
 )
-from suffice.verdict.assess import stands
-from suffice.verdict.claim_status import ClaimStatus, claim_statuses
+from suffice.verdict.assess import ClaimStatus, claim_statuses, stands
 
 Span = tuple[int, int]
 _RESCUES = {

@@ -1,10 +1,16 @@
 """Literals: parts of a text that can be compared exactly, with their values and subjects."""
 
-from suffice.text.literals.agree import comparable
-from suffice.text.literals.compare import APART, Comparison, Outcome, Reading, compare
-from suffice.text.literals.derive import Derivation, Operation
+from suffice.text.literals.compare import (
+    APART,
+    Comparison,
+    Derivation,
+    Operation,
+    Outcome,
+    Reading,
+    compare,
+)
 from suffice.text.literals.read import literals
-from suffice.text.literals.same import same_amount, same_bound, same_value
+from suffice.text.literals.same import comparable, same_amount, same_bound, same_value
 from suffice.text.literals.values import QUANTITIES, Comparator, Day, Literal, LiteralKind
 
 __all__ = [

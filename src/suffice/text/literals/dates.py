@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from decimal import Decimal
 
 from suffice.text.literals.numbers import at_digits
-from suffice.text.literals.units import unit_after
-from suffice.text.literals.values import Day, Literal, LiteralKind
+from suffice.text.literals.values import Day, Literal, LiteralKind, unit_after
 
 _NAMES = """january february march april may june july august september october november
 december""".split()

@@ -1,1 +1,0 @@
-"""Judges claims with an LLM."""

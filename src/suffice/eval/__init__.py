@@ -1,1 +1,0 @@
-"""Benchmarks: a command produces every published figure from named data."""

@@ -1,0 +1,532 @@
+"""The monitor of one log: reads new records, updates the metrics and reports changes.
+
+>>> monitor = Monitor(log, settings)
+>>> monitor.catch_up()
+>>> monitor.guarantee.status
+<Status.ACTIVE: 'active'>
+"""
+
+from __future__ import annotations
+
+import logging
+import random
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from suffice.lab.calibrate.certificate import Certificate
+from suffice.lab.monitor.metrics import (
+    DEEP_CHECK,
+    KINDS,
+    METRICS,
+    Days,
+    Martingale,
+    Mean,
+    Metric,
+    Observed,
+    Side,
+    figures,
+    observe,
+)
+from suffice.lab.monitor.state import (
+    JOBS,
+    Alarm,
+    DeepCounts,
+    Job,
+    State,
+    StateStore,
+    Tested,
+    Tracked,
+)
+from suffice.log.chain import Clock, now, read_time, timestamp
+from suffice.log.decision import QUEUE, VERDICT, subject_of
+from suffice.log.entry import Choice, Record, entry_of, values
+from suffice.log.log import Log, Why
+from suffice.log.setup import Guarantee, Status, default_thresholds, strict_thresholds
+from suffice.log.tables import RECORDS
+from suffice.settings import MonitorSettings, Settings
+from suffice.sql.database import Database
+from suffice.sql.toolkit import Connection, delete, func, select, update
+from suffice.types import Action
+from suffice.verdict.thresholds import Thresholds
+from suffice.webhooks import ALARM, GUARANTEE
+
+
+def read_certificates(settings: Settings) -> dict[str, Certificate]:
+    """The certificates that the settings, their collections and their routes name, by file."""
+    return {path: Certificate.read(Path(path)) for path in dict.fromkeys(_files(settings)) if path}
+
+
+def _files(settings: Settings) -> Iterator[str]:
+    yield settings.verdict.thresholds_file
+    for name in settings.collections:
+        yield settings.collection(name).verdict.thresholds_file
+    for route in settings.server.routes.values():
+        if route.own:
+            yield route.own.verdict.thresholds_file
+
+
+def in_force(certificate: Certificate | None, state: Guarantee) -> Thresholds:
+    """The thresholds to apply: the certified ones or, without a certificate, the defaults. While
+    the guarantee is suspended, each is the stricter of certified and default."""
+    own = certificate.applied if certificate else None
+    if own is None:
+        return default_thresholds(None)
+    return strict_thresholds(own) if state.status is Status.SUSPENDED else own
+
+
+_EXCHANGEABILITY = "exchangeability"
+_GUARANTEE = "guarantee"
+_MOST = 50
+"""Certificates whose test is kept. Beyond that, the oldest that are not in the settings go."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Computes the next state. `certificates` are those in the settings, `now` is the current
+    time."""
+
+    settings: MonitorSettings
+    certificates: Sequence[Certificate]
+    now: datetime
+
+    def after(self, state: State, observed: Sequence[Observed]) -> State:
+        """The state after these records, in the order of the log."""
+        state = self._certified(state)
+        if observed:
+            state = replace(state, sequence=observed[-1].sequence, time=observed[-1].time)
+        tracked = {metric: self._tracked(state.of(metric), metric, observed) for metric in Metric}
+        state = self._tested(replace(state, tracked=tracked), observed)
+        state = replace(state, deep=_deep(state.deep, observed))
+        return self._alarmed(state)
+
+    # The guarantee
+
+    def _certified(self, state: State) -> State:
+        """A new certificate starts a test of its own, unless its guarantee was suspended before.
+        Those of other processes go on: they share the store, not the settings."""
+        known = dict(state.certificates)
+        mine = {one.id: one for one in self.certificates if one.certified}
+        for id, certificate in mine.items():
+            if id not in known:
+                known[id] = self._started(state, certificate)
+        if known.keys() == state.certificates.keys():
+            return state
+        others = [id for id in known if id not in mine]
+        for id in others[: max(len(known) - _MOST, 0)]:
+            del known[id]
+        return replace(state, certificates=known)
+
+    def _started(self, state: State, certificate: Certificate) -> Tested:
+        held = state.guarantee(certificate)
+        if held.status is Status.SUSPENDED:
+            return Tested(held, None)
+        active = Guarantee(Status.ACTIVE, timestamp(self.now), certificate.promise, certificate.id)
+        applied = certificate.applied
+        gate = applied.gate if applied and applied.gate else 0.0
+        return Tested(active, Martingale.of(Side.BOTH, certificate.reference), gate)
+
+    def _tested(self, state: State, observed: Sequence[Observed]) -> State:
+        known = {id: self._after(one, id, observed) for id, one in state.certificates.items()}
+        new = [
+            one.guarantee
+            for id, one in known.items()
+            if one.guarantee.status is Status.SUSPENDED
+            and state.certificates[id].guarantee.status is not Status.SUSPENDED
+        ]
+        return replace(state, certificates=known, suspended=(*state.suspended, *new))
+
+    def _after(self, before: Tested, id: str, observed: Sequence[Observed]) -> Tested:
+        """Test the answers like those of the reference: under the certificate, at an open gate."""
+        live = [
+            (one, one.covered)
+            for one in observed
+            if one.covered is not None
+            and one.covered.certificate == id
+            and one.covered.gate >= before.gate
+        ]
+        if before.test is None or not live:
+            return before
+        test, wealth = before.test.after(
+            [own.confidence for _, own in live], [one.tie(_EXCHANGEABILITY) for one, _ in live]
+        )
+        after = replace(before, test=test)
+        over = (wealth >= 1 / self.settings.level).nonzero()[0]
+        if not len(over) or before.guarantee.status is Status.SUSPENDED:
+            return after
+        first, _ = live[int(over[0])]
+        seen = test.steps - len(live) + int(over[0]) + 1
+        why = (
+            f"The confidences of {seen:,} live answers are no longer exchangeable with those of "
+            f"the calibration (test at level {self.settings.level:g}). Calibrate again."
+        )
+        return replace(after, guarantee=Guarantee(Status.SUSPENDED, first.time, why, id))
+
+    # The metrics
+
+    def _tracked(self, before: Tracked, metric: Metric, observed: Sequence[Observed]) -> Tracked:
+        found = [
+            (record, one)
+            for record in observed
+            for one in record.observations
+            if one.metric is metric
+        ]
+        days = dict(before.days)
+        for record, one in found:
+            day, old = record.time[:10], days.get(record.time[:10], Mean())
+            days[day] = Mean(old.count + one.counts, old.total + one.value)
+        test, rejected = before.test, before.rejected
+        if test is not None and found:
+            ties = [record.tie(metric) for record, _ in found]
+            test, wealth = test.after([one.value for _, one in found], ties)
+            over = (wealth >= 1 / self.settings.level).nonzero()[0]
+            if len(over) and not rejected:
+                rejected = found[int(over[0])][0].time
+        return Tracked(self._kept(days), test, rejected)
+
+    def _kept(self, days: Mapping[str, Mean]) -> Days:
+        span = self.settings.window_days + self.settings.baseline_days
+        oldest = (self.now - timedelta(days=span)).date().isoformat()
+        return {day: one for day, one in days.items() if day >= oldest}
+
+    def _alarmed(self, state: State) -> State:
+        """Raise and clear the alarms. The test of a metric restarts once its alarm is cleared, or
+        if the metric did not cross its published limit within a window after the test rejected."""
+        tracked, alarms = dict(state.tracked), []
+        was = {alarm.metric: alarm for alarm in state.alarms}
+        for metric, definition in METRICS.items():
+            own = tracked[metric]
+            found = figures(own.days, self.now.date(), self.settings)
+            exceeded = definition.exceeded(found, self.settings)
+            sure = definition.side is None or bool(own.rejected)
+            if exceeded and (metric in was or sure):
+                new = Alarm(
+                    metric, state.time, state.sequence, found.window.value, found.baseline.value
+                )
+                alarms.append(was.get(metric, new))
+            elif own.test is not None and (metric in was or self._old(own.rejected)):
+                tracked[metric] = replace(own, test=own.test.restarted(), rejected="")
+        return replace(state, tracked=tracked, alarms=tuple(alarms))
+
+    def _old(self, rejected: str) -> bool:
+        window = timedelta(days=self.settings.window_days)
+        return bool(rejected) and self.now - read_time(rejected) > window
+
+
+def _deep(before: DeepCounts, observed: Sequence[Observed]) -> DeepCounts:
+    found = [one.deep for one in observed if one.deep is not None]
+    return DeepCounts(
+        before.count + len(found),
+        before.changed + sum(one.changed for one in found),
+        before.released + sum(one.released for one in found),
+        before.again + sum(one.again for one in found),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """Something to report: `about` is a metric or "guarantee", `what` is what happened to it. Every
+    process gives it the same id. `certificate` is the id of the one whose guarantee changed."""
+
+    about: str
+    what: str
+    id: str
+    text: str
+    value: float | None = None
+    baseline: float | None = None
+    certificate: str = ""
+
+
+def changes(before: State, after: State, settings: MonitorSettings) -> Iterator[Change]:
+    """The changes between two states that must be reported."""
+    old = {alarm.metric: alarm for alarm in before.alarms}
+    new = {alarm.metric: alarm for alarm in after.alarms}
+    for alarm in (one for metric, one in new.items() if metric not in old):
+        words = METRICS[alarm.metric].alarm(settings)
+        yield _change(alarm, "raised", f"{alarm.metric.value}: {words}. {_figures(alarm)}")
+    for alarm in (one for metric, one in old.items() if metric not in new):
+        yield _change(alarm, "cleared", f"{alarm.metric.value}: back within its limit.")
+    for id, one in after.certificates.items():
+        was, found = before.certificates.get(id), one.guarantee
+        if was is None or was.guarantee != found:
+            name = f"guarantee-{id}-{found.status.value}"
+            yield Change(_GUARANTEE, found.status.value, name, found.why, certificate=id)
+
+
+def _change(alarm: Alarm, what: str, text: str) -> Change:
+    name = f"alarm-{alarm.metric.value}-{alarm.sequence}-{what}"
+    return Change(alarm.metric.value, what, name, text, alarm.value, alarm.baseline)
+
+
+def _figures(alarm: Alarm) -> str:
+    now = "–" if alarm.value is None else f"{alarm.value:.3f}"
+    return now + ("" if alarm.baseline is None else f", baseline {alarm.baseline:.3f}") + "."
+
+
+MAIL = "mail"
+ATTEMPTS = 5
+_CLAIM = 600.0
+"""Seconds after which another process may take over the job of a process that died."""
+_WAIT = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Claimed:
+    id: str
+    kind: str
+    record: str
+    attempts: int
+
+
+class Jobs:
+    """The job queue. Safe across threads and processes."""
+
+    def __init__(self, database: Database, clock: Callable[[], float] = time.time) -> None:
+        self._database = database
+        self._clock = clock
+
+    def claim(self, kinds: tuple[str, ...]) -> Claimed | None:
+        """Take the job that has been due the longest."""
+        now = self._clock()
+        due = (JOBS.c.due <= now, JOBS.c.kind.in_(kinds))
+        with self._database.reading() as connection:
+            if connection.execute(select(JOBS.c.id).where(*due).limit(1)).first() is None:
+                return None
+        with self._database.writing() as connection:
+            first = select(JOBS).where(*due).order_by(JOBS.c.due, JOBS.c.id).limit(1)
+            row = connection.execute(first.with_for_update(skip_locked=True)).first()
+            if row is None:
+                return None
+            connection.execute(update(JOBS).where(JOBS.c.id == row.id).values(due=now + _CLAIM))
+            return Claimed(row.id, row.kind, row.record, row.attempts)
+
+    def done(self, job: Claimed) -> None:
+        with self._database.writing() as connection:
+            connection.execute(delete(JOBS).where(JOBS.c.id == job.id))
+
+    def failed(self, job: Claimed, problem: str) -> bool:
+        """Try again later, or drop the job after the last attempt; return whether it is kept."""
+        attempts = job.attempts + 1
+        if attempts >= ATTEMPTS:
+            self.done(job)
+            return False
+        values = {"attempts": attempts, "problem": problem[:500]}
+        again = self._clock() + _WAIT * 2.0**job.attempts
+        with self._database.writing() as connection:
+            changed = update(JOBS).where(JOBS.c.id == job.id).values(due=again, **values)
+            connection.execute(changed)
+        return True
+
+    def waiting(self) -> dict[str, int]:
+        """The number of unfinished jobs of each kind."""
+        with self._database.reading() as connection:
+            asked = select(JOBS.c.kind, func.count()).group_by(JOBS.c.kind)
+            return {str(kind): int(count) for kind, count in connection.execute(asked)}
+
+
+WEEK = timedelta(days=7)
+SAMPLE = "review_sample"
+_SERVED = (Action.SERVE.value, Action.CAVEAT.value, Action.CONFLICT.value)
+
+
+@dataclass(slots=True)
+class Stratum:
+    """A reservoir sample: at any time, each answer so far is in it with the same probability."""
+
+    wanted: int
+    draw: random.Random
+    population: int = 0
+    held: list[str] = field(default_factory=list)
+
+    def offer(self, id: str) -> None:
+        self.population += 1
+        if len(self.held) < self.wanted:
+            self.held.append(id)
+        elif self.wanted:
+            place = self.draw.randrange(self.population)
+            if place < self.wanted:
+                self.held[place] = id
+
+    @property
+    def probability(self) -> float:
+        return len(self.held) / self.population if self.population else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Weekly:
+    """Draws the sample of one log."""
+
+    log: Log
+    settings: Settings
+    random: random.Random = field(default_factory=random.SystemRandom)
+
+    def due(self, sampled: str, now: datetime) -> str | None:
+        """The end of the week to sample; `None` if the week is not over. The first call starts the
+        first week."""
+        if not sampled:
+            return timestamp(now)
+        return timestamp(read_time(sampled) + WEEK) if now - read_time(sampled) >= WEEK else None
+
+    def draw(self, since: str, until: str) -> int:
+        """Send the sample of a week for review; return the number of answers."""
+        monitor = self.settings.monitor
+        served = 0 if self.settings.record.review_sample else monitor.weekly_served
+        strata = {
+            True: Stratum(served, self.random),
+            False: Stratum(monitor.weekly_withheld, self.random),
+        }
+        week = Choice(since=since, until=until)
+        with self.log.database.reading() as connection:
+            self.offer(connection, week, strata)
+            drawn = [
+                self._record(connection, id, stratum.probability, served=served_)
+                for served_, stratum in strata.items()
+                for id in stratum.held
+            ]
+        if drawn:
+            self.log.append(*drawn, self._summary(since, until, strata))
+        return len(drawn)
+
+    def offer(self, connection: Connection, week: Choice, strata: dict[bool, Stratum]) -> None:
+        """Offer each answer of the week that is not queued to its stratum, served or withheld."""
+        queued = week.narrowed(select(RECORDS.c.id)).where(RECORDS.c.kind == QUEUE)
+        known = {subject_of(id) for id in connection.scalars(queued)}
+        asked = week.narrowed(select(RECORDS.c.id, RECORDS.c.payload))
+        asked = asked.where(RECORDS.c.kind == VERDICT).order_by(RECORDS.c.sequence)
+        rows = connection.execution_options(yield_per=200).execute(asked)
+        for id, payload in rows:
+            outcome = values(payload, ("outcome",)).get("outcome")
+            if id not in known and isinstance(outcome, dict):
+                strata[outcome.get("action") in _SERVED].offer(id)
+
+    def _record(
+        self, connection: Connection, id: str, probability: float, *, served: bool
+    ) -> Record:
+        row = connection.execute(select(RECORDS).where(RECORDS.c.id == id)).one()
+        question = values(row.payload, ("question",)).get("question", "")
+        entered = {
+            "record": id,
+            "question": question,
+            "why": [Why.WEEKLY.value],
+            "probability": probability,
+            "served": served,
+        }
+        return Record(QUEUE, entered, row.caller or "", row.tag or "", f"{id}.{QUEUE}", once=True)
+
+    def _summary(self, since: str, until: str, strata: dict[bool, Stratum]) -> Record:
+        """How many answers there were, and how many were drawn."""
+        names = {True: "served", False: "withheld"}
+        counts = {
+            names[served]: {"population": one.population, "drawn": len(one.held)}
+            for served, one in strata.items()
+        }
+        return Record(SAMPLE, {"since": since, "until": until, **counts})
+
+
+_LOG = logging.getLogger("suffice.monitor")
+_PORTION = 500
+_URGENT = ("raised", "suspended")
+
+
+@dataclass(frozen=True, slots=True)
+class Monitor:
+    """Monitors one log. Thread-safe; any number of processes may monitor it."""
+
+    log: Log
+    settings: Settings
+    certificates: Mapping[str, Certificate] = field(default_factory=dict)
+    """The certificates that the settings name, by file."""
+    deep: bool = False
+    """Whether answers are sampled for deep checks, which need a worker."""
+    clock: Clock = now
+    seconds: Callable[[], float] = time.time
+    chance: Callable[[], float] = field(default=random.SystemRandom().random)
+
+    @classmethod
+    def of(cls, log: Log, settings: Settings, *, deep: bool = False) -> Monitor:
+        """The monitor that the settings describe."""
+        return cls(log, settings, read_certificates(settings), deep)
+
+    @property
+    def certificate(self) -> Certificate | None:
+        """The certificate of the settings as a whole; a collection or route may have another."""
+        return self.certificates.get(self.settings.verdict.thresholds_file)
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """The guarantee of that certificate."""
+        return self.state.guarantee(self.certificate)
+
+    @property
+    def store(self) -> StateStore:
+        return StateStore(self.log.database)
+
+    @property
+    def state(self) -> State:
+        return self.store.read()[0]
+
+    def catch_up(self) -> State:
+        """Read all records of the log that have not been read yet, and draw the weekly sample if it
+        is due."""
+        while self.update():
+            pass
+        self.sample()
+        return self.state
+
+    def update(self) -> bool:
+        """Read some more records; return whether there may be more."""
+        before, version = self.store.read()
+        observed, more = self._new(before.sequence)
+        step = Step(self.settings.monitor, tuple(self.certificates.values()), self.clock())
+        after = step.after(before, observed)
+        found = list(changes(before, after, self.settings.monitor))
+        if not observed and not found and after == before:
+            return False
+        # Written before the state: after a crash in between, they are repeated with the same ids.
+        self._report(found)
+        if not self.store.save(after, version, self._jobs(observed, found), self.seconds()):
+            return True  # another process was first
+        for one in found:
+            level = logging.WARNING if one.what in _URGENT else logging.INFO
+            kind = "Guarantee" if one.about == GUARANTEE else "Alarm"
+            _LOG.log(level, "%s %s: %s", kind, one.what, one.text)
+        return more
+
+    def _new(self, after: int) -> tuple[list[Observed], bool]:
+        asked = select(RECORDS).where(RECORDS.c.sequence > after, RECORDS.c.kind.in_(KINDS))
+        similar = self.settings.search.min_dense_similarity
+        with self.log.database.reading() as connection:
+            rows = connection.execute(asked.order_by(RECORDS.c.sequence).limit(_PORTION)).all()
+        return [observe(entry_of(row), similar) for row in rows], len(rows) == _PORTION
+
+    def _report(self, found: Sequence[Change]) -> None:
+        """Write changes to the log, so that removing them is detectable and webhooks send them."""
+        for one in found:
+            fields = {"about": one.about, "what": one.what, "text": one.text}
+            figures = {"value": one.value, "baseline": one.baseline}
+            kind, more = ALARM, {}
+            if one.about == GUARANTEE:
+                kind, more = GUARANTEE, {"certificate": one.certificate}
+            self.log.append(Record(kind, {**fields, **figures, **more}, id=one.id, once=True))
+
+    def _jobs(self, observed: Sequence[Observed], found: Sequence[Change]) -> list[Job]:
+        share = self.settings.monitor.deep_share if self.deep else 0.0
+        drawn = [one for one in observed if one.drafted and share and self.chance() < share]
+        mail = self.settings.monitor.mail.host
+        urgent = [one for one in found if mail and one.what in _URGENT]
+        jobs = [Job(DEEP_CHECK, one.id) for one in drawn]
+        return [*jobs, *(Job(MAIL, one.id) for one in urgent)]
+
+    def sample(self) -> int:
+        """Draw the weekly sample if it is due; return the number of answers sent for review."""
+        before, version = self.store.read()
+        weekly = Weekly(self.log, self.settings)
+        until = weekly.due(before.sampled, self.clock())
+        if until is None:
+            return 0
+        # The week is marked as sampled first: two processes would otherwise both draw from it.
+        if not self.store.save(replace(before, sampled=until), version) or not before.sampled:
+            return 0
+        return weekly.draw(before.sampled, until)

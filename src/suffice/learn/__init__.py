@@ -1,1 +1,0 @@
-"""Learning from decisions: calibration, monitoring, golden sets and red teaming."""

@@ -1,1 +1,0 @@
-"""Calibration: derives thresholds with a guaranteed error rate from labelled answers."""

@@ -1,1 +1,0 @@
-"""Golden sets: questions with expected outcomes, run before a deployment."""

@@ -1,1 +1,0 @@
-"""Red teaming: attacks generated from the user's own documents, each with a harmless twin."""

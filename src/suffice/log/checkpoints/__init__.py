@@ -1,1 +1,0 @@
-"""Signed checkpoints of the log, and where copies of them are kept."""

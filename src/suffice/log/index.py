@@ -1,0 +1,397 @@
+"""Keeps the index of decisions up to date with the log.
+
+An update reads some records without a lock and writes the results in one transaction, which locks
+the row that says how far the index reaches. If several processes update at once, only one succeeds,
+so each record is counted exactly once. An erasure locks the same row; an update that read a record
+before its erasure starts again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import date, timedelta
+from typing import Any
+
+from suffice.log.decision import GATE, VERDICT, subject_of
+from suffice.log.entry import UNREADABLE, Entry, entry_of, values
+from suffice.log.tables import (
+    DECISION_INDEX,
+    DECISIONS,
+    RECORDS,
+    SCOPES,
+    SOURCES,
+    TALLIES,
+    USES,
+)
+from suffice.log.writer import head_of
+from suffice.sql.database import Database
+from suffice.sql.toolkit import (
+    Connection,
+    Row,
+    Table,
+    case,
+    delete,
+    func,
+    replace_unstorable,
+    select,
+    update,
+    upsert,
+)
+
+ONLY_GATE = "GATE"
+"""The action of a gate decision without a verdict."""
+UNKNOWN = 0
+"""The id of the scope of decisions whose passages are not stored."""
+_FIELDS = ("question", "passages", "evidence", "gate", "released", "outcome", "timings")
+_DEFAULT = "default"
+
+
+@dataclass(frozen=True, slots=True)
+class Used:
+    """A document version that a decision counted as evidence, and whether the answer cites it."""
+
+    collection: str
+    document: str
+    version: str
+    access: tuple[str, ...]
+    cited: bool = False
+
+    @property
+    def access_text(self) -> str:
+        return json.dumps(self.access)
+
+    @property
+    def id(self) -> int:
+        return _number(self.collection, self.document, self.version, self.access_text)
+
+
+@dataclass(frozen=True, slots=True)
+class Digest:
+    """A summary of a decision. `scope` holds the collections and labels of its passages as JSON, or
+    `null` if they are not stored; `timings` are the seconds of each stage."""
+
+    sequence: int
+    id: str
+    time: str
+    action: str
+    level: str
+    caller: str
+    scope: str
+    question: str = ""
+    released: str = ""
+    confidence: float | None = None
+    timings: tuple[tuple[str, float], ...] = ()
+    uses: tuple[Used, ...] = ()
+
+    @property
+    def seconds(self) -> float | None:
+        return dict(self.timings).get("total")
+
+    @property
+    def scope_id(self) -> int:
+        return scope_id(self.scope)
+
+
+def digest(entry: Entry) -> Digest:
+    """The digest of a verdict or gate record. Fields that are not stored are left empty. The log
+    stores any text in escaped form; here, what a database cannot store is replaced."""
+    found: dict[str, Any] = values(entry.payload, _FIELDS)
+    gate, outcome = found.get("gate") or {}, found.get("outcome") or {}
+    passages: Sequence[Mapping[str, Any]] | None = found.get("passages")
+    timings = ((_text(stage), _finite(spent)) for stage, spent in found.get("timings") or ())
+    return Digest(
+        entry.sequence,
+        entry.id,
+        entry.time,
+        ONLY_GATE if entry.kind == GATE else _text(outcome.get("action")),
+        _text(gate.get("level")),
+        entry.caller,
+        scope_of(passages),
+        _text(found.get("question")),
+        _text(found.get("released")),
+        _finite(outcome.get("confidence")),
+        tuple((stage, spent) for stage, spent in timings if spent is not None),
+        tuple(_uses(passages or (), found.get("evidence") or {}, outcome)),
+    )
+
+
+def scope_of(passages: Sequence[Mapping[str, Any]] | None) -> str:
+    """The collections and labels of passages, each pair once, as JSON."""
+    if passages is None:
+        return "null"
+    pairs = {(_collection(one), tuple(sorted(one.get("access", ())))) for one in passages}
+    return json.dumps(sorted(pairs))
+
+
+def scope_id(scope: str) -> int:
+    return UNKNOWN if scope == "null" else _number(scope)
+
+
+def _uses(
+    passages: Sequence[Mapping[str, Any]], evidence: Mapping[str, Any], outcome: Mapping[str, Any]
+) -> Iterator[Used]:
+    """The document versions used, without duplicates and without passages that the caller
+    supplied."""
+    cited = {one.get("passage") for one in outcome.get("citations", ())}
+    counted = [one.get("passage") for one in (evidence.get("counted") or {}).get("items", ())]
+    seen: dict[tuple[str, str, str, tuple[str, ...]], bool] = {}
+    for place in dict.fromkeys([*counted, *cited]):
+        if not isinstance(place, int) or not 0 <= place < len(passages):
+            continue
+        one = passages[place]
+        if one.get("carried"):
+            continue
+        version, access = _text(one.get("version")), tuple(sorted(one.get("access", ())))
+        key = (_text(_collection(one)), _text(one.get("document")), version, access)
+        seen[key] = seen.get(key, False) or place in cited
+    for key, named in seen.items():
+        yield Used(*key, named)
+
+
+def _collection(passage: Mapping[str, Any]) -> str:
+    return str(passage.get("collection", _DEFAULT))
+
+
+def _text(value: object) -> str:
+    return "" if value is None else replace_unstorable(str(value))
+
+
+def _finite(value: Any) -> float | None:
+    """The number, or `None` if there is none: the log stores a float that is not finite as text."""
+    number = None if value is None else float(value)
+    return number if number is not None and math.isfinite(number) else None
+
+
+def _number(*parts: str) -> int:
+    """A digest as a positive number of 63 bits, the same in every process."""
+    hashed = hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).digest()
+    return int.from_bytes(hashed[:8], "big") >> 1
+
+
+HOUR, DAY = 3_600, 86_400
+HOURS_KEPT = 15
+"""Days for which the tallies by hour are kept."""
+_PORTION = 400
+_SIZE = func.length(RECORDS.c.payload).label("size")
+
+Tally = tuple[str, int, float]
+"""Name, count and sum."""
+Tallies = Callable[[Entry, Digest | None], Iterable[Tally]]
+"""What a record adds to the tallies; the digest is `None` if it is not a decision."""
+
+
+@dataclass(frozen=True, slots=True)
+class Portion:
+    """What some consecutive records add to the index."""
+
+    begin: int
+    end: int
+    erased: frozenset[tuple[int, int]]
+    """Records that had lost content when they were read, with the size of what was left: each
+    erasure makes it smaller."""
+    digests: tuple[Digest, ...]
+    tallies: dict[tuple[str, int, str], tuple[int, float]]
+    """Count and sum by hour, scope and name."""
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionIndex:
+    """The index of one log. Safe across threads and processes. `kinds` are further kinds of records
+    about decisions that `tallies` counts."""
+
+    database: Database
+    tallies: Tallies = lambda entry, found: ()
+    kinds: frozenset[str] = frozenset()
+
+    def behind(self) -> int:
+        """The number of records that have not been read yet."""
+        with self.database.reading() as connection:
+            return max(head_of(connection).sequence - _reached(connection), 0)
+
+    def catch_up(self) -> None:
+        while self.update():
+            pass
+
+    def update(self) -> bool:
+        """Read some more records; return whether there may be more."""
+        with self.database.reading() as connection:
+            begin = _reached(connection)
+            asked = select(RECORDS, _SIZE).where(RECORDS.c.sequence > begin)
+            rows = connection.execute(asked.order_by(RECORDS.c.sequence).limit(_PORTION)).all()
+            if not rows:
+                return False
+            found = self._read(connection, begin, rows)
+        with self.database.writing() as connection:
+            if _reached(connection, hold=True) != begin:
+                return True  # another process was first
+            if _erased(connection, found.begin, found.end) != found.erased:
+                return True  # erased since it was read
+            _write(connection, found)
+        return len(rows) == _PORTION
+
+    def rebuild(self) -> None:
+        """Empty the index and build it again."""
+        with self.database.writing() as connection:
+            _reached(connection, hold=True)
+            for table in (DECISIONS, SOURCES, USES, TALLIES):
+                connection.execute(delete(table))
+            connection.execute(update(DECISION_INDEX).values(sequence=0))
+        self.catch_up()
+
+    def _read(self, connection: Connection, begin: int, rows: Sequence[Row[Any]]) -> Portion:
+        digests: dict[str, Digest] = {}
+        sums: dict[tuple[str, int, str], tuple[int, float]] = defaultdict(lambda: (0, 0.0))
+        for entry in map(entry_of, rows):
+            decision = _digest(entry) if entry.kind in (VERDICT, GATE) else None
+            if decision is not None:
+                digests[entry.id] = decision
+                scope = decision.scope_id
+            elif entry.kind in self.kinds:
+                scope = _scope(connection, digests, subject_of(entry.id))
+            else:
+                continue
+            for name, count, total in self._tallied(entry, decision):
+                key = (entry.time[:13], scope, name)
+                before = sums[key]
+                sums[key] = (before[0] + count, before[1] + total)
+        gone = frozenset((row.sequence, row.size) for row in rows if row.manifest is not None)
+        end = rows[-1].sequence
+        return Portion(begin, end, gone, tuple(digests.values()), dict(sums))
+
+    def _tallied(self, entry: Entry, found: Digest | None) -> Iterator[Tally]:
+        """What a record adds to the tallies, as far as it can be read: a damaged record must not
+        stop the index, and one value that is no number must not spoil a sum."""
+        with suppress(*UNREADABLE):
+            for name, count, total in self.tallies(entry, found):
+                if math.isfinite(total):
+                    yield replace_unstorable(name), count, total
+
+
+def _digest(entry: Entry) -> Digest:
+    """The digest of a record; empty if it cannot be read, so that it does not stop the index."""
+    try:
+        return digest(entry)
+    except UNREADABLE:
+        return Digest(entry.sequence, entry.id, entry.time, "", "", entry.caller, "null")
+
+
+def _scope(connection: Connection, digests: dict[str, Digest], id: str) -> int:
+    """The scope of a decision that another record is about."""
+    if id in digests:
+        return digests[id].scope_id
+    found = connection.scalar(select(DECISIONS.c.scope).where(DECISIONS.c.id == id))
+    return UNKNOWN if found is None else int(found)
+
+
+def _reached(connection: Connection, *, hold: bool = False) -> int:
+    asked = select(DECISION_INDEX.c.sequence).where(DECISION_INDEX.c.id == 1)
+    return int(connection.execute(asked.with_for_update() if hold else asked).scalar_one())
+
+
+def _erased(connection: Connection, begin: int, end: int) -> frozenset[tuple[int, int]]:
+    number = RECORDS.c.sequence
+    asked = select(number, _SIZE).where(number > begin, number <= end)
+    found = connection.execute(asked.where(RECORDS.c.manifest.is_not(None)))
+    return frozenset((row.sequence, row.size) for row in found)
+
+
+def _write(connection: Connection, found: Portion) -> None:
+    add_scopes(connection, {one.scope for one in found.digests})
+    _insert(connection, DECISIONS, [_row(one) for one in found.digests])
+    _sources(connection, found.digests)
+    for width, length in ((HOUR, 13), (DAY, 10)):
+        _tallies(connection, found, width, length)
+    _prune(connection, max((hour for hour, _, _ in found.tallies), default=""))
+    connection.execute(update(DECISION_INDEX).values(sequence=found.end))
+
+
+def add_scopes(connection: Connection, scopes: Iterable[str]) -> None:
+    """Store scopes that are not stored yet, always in the same order, so that two transactions
+    cannot wait for each other."""
+    by_id = sorted((scope_id(one), one) for one in scopes)
+    _insert(connection, SCOPES, [{"id": id, "body": body} for id, body in by_id])
+
+
+def _row(one: Digest) -> dict[str, Any]:
+    names = ("sequence", "id", "time", "action", "level", "question", "released", "confidence")
+    row = {name: getattr(one, name) for name in names}
+    return {**row, "caller": one.caller or None, "scope": one.scope_id, "seconds": one.seconds}
+
+
+def _sources(connection: Connection, digests: Sequence[Digest]) -> None:
+    rows: dict[int, dict[str, Any]] = {}
+    uses = []
+    for one in digests:
+        for used in one.uses:
+            uses.append({"source": used.id, "sequence": one.sequence, "cited": int(used.cited)})
+            row = rows.setdefault(
+                used.id,
+                {
+                    "id": used.id,
+                    "collection": used.collection,
+                    "document": used.document,
+                    "version": used.version,
+                    "access": used.access_text,
+                    "used": 0,
+                    "cited": 0,
+                    "last_used": "",
+                    "last_cited": "",
+                },
+            )
+            row["used"] += 1
+            row["cited"] += used.cited
+            row["last_used"] = one.time
+            row["last_cited"] = one.time if used.cited else row["last_cited"]
+    _insert(connection, USES, uses)
+    _add(connection, SOURCES, list(rows.values()), ("used", "cited"), ("last_used", "last_cited"))
+
+
+def _tallies(connection: Connection, found: Portion, width: int, length: int) -> None:
+    sums: dict[tuple[str, int, str], tuple[int, float]] = defaultdict(lambda: (0, 0.0))
+    for (hour, scope, name), (count, total) in found.tallies.items():
+        key = (hour[:length], scope, name)
+        sums[key] = (sums[key][0] + count, sums[key][1] + total)
+    rows = [
+        {"width": width, "bucket": bucket, "scope": scope, "name": name, "count": n, "total": total}
+        for (bucket, scope, name), (n, total) in sums.items()
+    ]
+    _add(connection, TALLIES, rows, ("count", "total"))
+
+
+def _prune(connection: Connection, newest: str) -> None:
+    """Delete the tallies by hour that no page shows any more; those by day are kept."""
+    if newest:
+        first = date.fromisoformat(newest[:10]) - timedelta(days=HOURS_KEPT)
+        table = TALLIES.c
+        old = delete(TALLIES).where(table.width == HOUR, table.bucket < first.isoformat())
+        connection.execute(old)
+
+
+def _insert(connection: Connection, table: Table, rows: Sequence[dict[str, Any]]) -> None:
+    if rows:
+        connection.execute(upsert(connection, table).on_conflict_do_nothing(), rows)
+
+
+def _add(
+    connection: Connection,
+    table: Table,
+    rows: Sequence[dict[str, Any]],
+    summed: Sequence[str],
+    latest: Sequence[str] = (),
+) -> None:
+    """Insert rows, or add them to the rows with the same key; a `latest` column keeps the new value
+    unless it is empty."""
+    if not rows:
+        return
+    new = upsert(connection, table)
+    values: dict[str, Any] = {name: table.c[name] + new.excluded[name] for name in summed}
+    for name in latest:
+        values[name] = case((new.excluded[name] != "", new.excluded[name]), else_=table.c[name])
+    key = [column.name for column in table.primary_key]
+    connection.execute(new.on_conflict_do_update(index_elements=key, set_=values), rows)

@@ -1,1 +1,0 @@
-"""The MCP server: search, gate and checks as tools for a model."""

@@ -1,1 +1,0 @@
-"""Records of decisions: written to the tamper-evident log, read back, replayed and sampled."""

@@ -1,1 +1,0 @@
-"""`POST /v1/council/vote`: several judges vote on whether the evidence supports an answer."""

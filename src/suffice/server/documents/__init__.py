@@ -1,1 +1,0 @@
-"""Documents over HTTP: upload, list, show, retire and re-index."""

@@ -1,0 +1,381 @@
+"""The tools of the MCP server, without the protocol.
+
+Results are plain values. Documents that a caller's labels do not allow look as if they do not
+exist.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from time import perf_counter
+from typing import Any, TypeVar
+
+from mcp.server.mcpserver import Context, MCPServer
+from mcp.server.mcpserver.exceptions import ToolError, UnexpectedToolError
+from mcp_types import ToolAnnotations
+from pydantic import ValidationError
+
+from suffice import serialize as as_json
+from suffice.access.keys import Principal, Role
+from suffice.access.visibility import Reader
+from suffice.answers import Checker
+from suffice.errors import DocumentMissing, EvidenceError, StoreError
+from suffice.evidence.index import Filter, today
+from suffice.evidence.inputs import Given
+from suffice.evidence.library import Library
+from suffice.evidence.rows import VersionInfo
+from suffice.evidence.search import StoredDocuments
+from suffice.log.log import Log, Recorder
+from suffice.log.setup import Setup, settings_in_force, suspended_certificates
+from suffice.models.embedder import Embedder
+from suffice.models.verifier import Verifier
+from suffice.pipeline import Pipeline
+from suffice.review.case import Rating
+from suffice.review.review import Review
+from suffice.server.telemetry.stats import NOW, RequestStats, StatsListener
+from suffice.settings import CollectionSettings
+from suffice.types import Evidence, Level, Verdict
+
+PAGE = 20_000
+"""Number of characters per page of a document."""
+_LABEL_SETS = 1_000
+"""Number of label sets whose pipelines are cached. Users in many groups produce many sets."""
+_ADVICE = {
+    Level.SUFFICIENT: "The evidence is sufficient. Answer only from these passages and cite them.",
+    Level.PARTIAL: "Answer only what the passages say, and say what is missing.",
+    Level.INSUFFICIENT: "Do not answer from memory. Say what is missing and what to do next.",
+    Level.CONFLICT: "The sources disagree. State both sides; do not silently choose one.",
+    Level.REVIEW: "Could not decide whether the evidence is sufficient. Have a person review it.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """The caller: the name in its records, and the labels it may read."""
+
+    name: str = ""
+    labels: frozenset[str] = frozenset()
+    by_key: bool = False
+    """Whether the caller sent an API key. It may then rate only its own answers."""
+    user: str = ""
+    """The user on whose behalf the key is used."""
+    team: str = ""
+    roles: frozenset[Role] = frozenset({Role.CALLER})
+
+    def has(self, role: Role) -> bool:
+        return Principal("", self.name, self.roles).has(role)
+
+
+@dataclass(frozen=True, slots=True)
+class Tools:
+    """The tools for a collection. They are opened once and shared by all callers."""
+
+    library: Library
+    embedder: Embedder
+    verifier: Verifier
+    collection: str = "default"
+    log: Log | None = None
+    _pipelines: dict[tuple[frozenset[str], str], Pipeline] = field(
+        default_factory=dict, compare=False
+    )
+
+    @property
+    def own(self) -> CollectionSettings:
+        return self.library.settings.collection(self.collection)
+
+    def search(self, who: Caller, question: str, top: int | None = None) -> dict[str, Any]:
+        """Search for passages and return them with the gate's decision."""
+        pipeline = self._pipeline(who)
+        if top is not None:
+            pipeline = replace(pipeline, retriever=self.library.search(self._allowed(who), top=top))
+        evidence, decision = pipeline.retrieve_and_gate(question)
+        if stats := NOW.get():
+            stats.gates.append(decision)
+        return {
+            "gate": as_json.gate(decision),
+            "advice": _ADVICE[decision.level],
+            **as_json.evidence(evidence),
+            "record": decision.record or None,
+        }
+
+    def ask(self, who: Caller, question: str) -> dict[str, Any]:
+        """Write, check and cite an answer; return the verdict on it."""
+        return as_json.verdict(_noted(self._pipeline(who).answer(question)))
+
+    def validate(
+        self,
+        who: Caller,
+        draft: str,
+        question: str = "",
+        passages: Sequence[str] = (),
+        texts: Sequence[str] = (),
+    ) -> dict[str, Any]:
+        """Check a draft, claim by claim, against the passages with these ids, followed by the
+        texts. If neither is given, the evidence comes from a search."""
+        evidence: list[Given] = [*self._named(who, passages), *texts]
+        gate: dict[str, Any] | None = None
+        if not evidence:
+            if not question.strip():
+                raise EvidenceError(
+                    "There is nothing to check the draft against.",
+                    remedy="Pass the question, passage ids or texts.",
+                )
+            found, decision = replace(self._pipeline(who), record=None).retrieve_and_gate(question)
+            gate, evidence = as_json.gate(decision), list(found.items)
+        verdict = _noted(self._checker(who).check(draft, evidence, question or None))
+        return {**as_json.checked(verdict), "gate": gate}
+
+    def passage(self, who: Caller, id: str) -> dict[str, Any]:
+        """A passage with its full text and the version of its document."""
+        (found,) = self._named(who, [id])
+        versions = self._versions(who, found.document)
+        known = [one for one in versions if found.id.startswith(f"{one.document}@{one.key}#")]
+        return {
+            **as_json.origin(found),
+            "text": found.text,
+            "kind": found.kind.value,
+            "span": [found.start, found.end],
+            "of": as_json.version(known[0], today()) if known else None,
+        }
+
+    def document(self, who: Caller, name: str, version: str = "", start: int = 0) -> dict[str, Any]:
+        """A version of a document (default: in force), a page of its text, and all versions."""
+        chosen, text = self.text(who, name, version)
+        page = text[start : start + PAGE]
+        more = start + PAGE if start + PAGE < len(text) else None
+        return {
+            **as_json.version(chosen, today()),
+            "text": page,
+            "characters": len(text),
+            "next_start": more,
+            "versions": [
+                {"version": one.version, "key": one.key, "status": one.status(today())}
+                for one in self._versions(who, name)
+            ],
+        }
+
+    def text(self, who: Caller, name: str, version: str = "") -> tuple[VersionInfo, str]:
+        """A version of a document with its full text."""
+        versions = self._versions(who, name)
+        if version:
+            versions = [one for one in versions if version in (one.version, one.key)]
+        if not versions:
+            raise _missing(f"{name}' in the version '{version}" if version else name)
+        # The name of a file means that file, even if a newer file replaced it.
+        versions = [one for one in versions if one.document == name] or versions
+        current = [one for one in versions if one.status(today()) == "current"]
+        chosen = (current or versions)[-1]
+        store = self.library.store
+        return chosen, store.text(chosen.collection, chosen.document, chosen.key, chosen.access)
+
+    def feedback(self, who: Caller, record: str, rating: str, comment: str = "") -> dict[str, Any]:
+        """Store feedback on a recorded decision. A caller with a key can rate only its own
+        decisions. Other records, and those that the caller may not read, are reported as
+        missing."""
+        if self.log is None:
+            raise EvidenceError(
+                "Decisions are not recorded, so feedback cannot be stored.",
+                remedy="Start the server with --record.",
+            )
+        unknown = EvidenceError(
+            f"There is no record '{record}'.", remedy="Pass the id returned with the answer."
+        )
+        try:
+            filed = self.log.entry(record)
+            mine = filed.caller == who.name and who.user in ("", filed.tag)
+            if who.by_key and not mine:
+                raise unknown
+            by, reader = who.user or who.name, Reader(who.labels)
+            kept = Review(self.log).feedback(record, Rating(rating), comment, by, reader)
+        except StoreError:
+            raise unknown from None
+        return {"record": kept}
+
+    def documents(self, who: Caller) -> list[VersionInfo]:
+        """All documents, each in the version in force, else in its newest version."""
+        chosen: dict[str, VersionInfo] = {}
+        for one in self.library.store.versions(collection=self.collection):
+            held = chosen.get(one.document)
+            if self._allowed(who).may_read(one) and (
+                held is None or held.status(today()) != "current"
+            ):
+                chosen[one.document] = one
+        return list(chosen.values())
+
+    def _named(self, who: Caller, ids: Sequence[str]) -> list[Any]:
+        known = StoredDocuments(self.library.store, self._allowed(who)).lookup(ids)
+        for id in ids:
+            if id not in known:
+                raise EvidenceError(
+                    f"There is no passage '{id}'.", remedy="Use ids returned by a search."
+                )
+        return [known[id] for id in ids]
+
+    def _versions(self, who: Caller, name: str) -> list[VersionInfo]:
+        """The versions that the caller may read. Raise `DocumentMissing` if there are none."""
+        try:
+            found = self.library.store.history(self.collection, name)
+        except DocumentMissing:
+            raise _missing(name) from None
+        readable = [one for one in found if self._allowed(who).may_read(one)]
+        if not readable:
+            raise _missing(name)
+        return readable
+
+    def _allowed(self, who: Caller) -> Filter:
+        return Filter(collection=self.collection, labels=who.labels)
+
+    def _pipeline(self, who: Caller) -> Pipeline:
+        allowed, store = self._allowed(who), self.library.store
+        # A suspension of the thresholds may begin or end while the server runs.
+        held = suspended_certificates(self.own, self.library.settings, store.database)
+        own = settings_in_force(self.own, held)
+        key = (who.labels, own.verdict.thresholds_file)
+        base = self._pipelines.get(key)
+        if base is None or base.verdict_settings.certificate in held:
+            documents = StoredDocuments(store, allowed)
+            base = Pipeline.of(_nothing, self.embedder, own, self.verifier, documents)
+            if len(self._pipelines) >= _LABEL_SETS:
+                self._pipelines.clear()
+            self._pipelines[key] = base
+        search = self.library.search(allowed)
+        return replace(base, retriever=search, record=self._recorder(who, own, "pipeline"))
+
+    def _checker(self, who: Caller) -> Checker:
+        own = self.own
+        settings = replace(
+            self.library.settings,
+            checks=own.checks,
+            verdict=own.verdict,
+            gate=own.gate,
+            judge=own.judge,
+            draft=own.draft,
+        )
+        checker = Checker.of(settings, self.verifier, self.embedder)
+        return replace(checker, record=self._recorder(who, own, "answers"))
+
+    def _recorder(self, who: Caller, own: CollectionSettings, door: str) -> Recorder | None:
+        if self.log is None:
+            return None
+        settings, ids = self.library.settings, (self.embedder.id, self.verifier.id)
+        setup = Setup.of(settings, own, *ids, door=door)
+        return Recorder(self.log, setup.filing(who.name, who.user))
+
+
+def _noted(verdict: Verdict) -> Verdict:
+    """Add the verdict to the statistics of the current call."""
+    if stats := NOW.get():
+        stats.verdicts.append(verdict)
+    return verdict
+
+
+def _nothing(question: str) -> Evidence:
+    return Evidence(question)
+
+
+def _missing(name: str) -> DocumentMissing:
+    return DocumentMissing(
+        f"There is no document '{name}'.", remedy="Search for words from its text."
+    )
+
+
+F = TypeVar("F", bound=Callable[..., Any])
+CALLER = "suffice.caller"
+"""The key of the caller in the ASGI scope of an HTTP request."""
+
+
+def caller_of(request: Any, otherwise: Caller) -> Caller:
+    """The caller of an HTTP request, or `otherwise` if it has none."""
+    found = request.scope.get(CALLER) if request is not None else None
+    return found if isinstance(found, Caller) else otherwise
+
+
+def no_role(who: Caller, role: Role | None) -> str:
+    """Why a caller may not call what needs this role."""
+    if role is None:
+        return "Nobody may call this: it names no role."
+    return (
+        f"This needs a key with the role '{role.value}', which '{who.name}' does not have. "
+        f"To create one, run: suffice keys create NAME --role {role.value}"
+    )
+
+
+class ToolServer(MCPServer[Any]):
+    """An MCP server that reports each tool call to its listeners. `asking` is the default
+    caller."""
+
+    def __init__(self, asking: Caller, watches: Sequence[StatsListener], **options: Any) -> None:
+        super().__init__("suffice", **options)
+        self._asking = asking
+        self._watches = watches
+        self.roles: dict[str, Role] = {}
+        """The role that each tool needs. A tool without a role is refused to everyone."""
+
+    def tool_for(self, role: Role, title: str, annotations: ToolAnnotations) -> Callable[[F], F]:
+        """Decorator that registers a tool for callers with this role."""
+        register = self.tool(title=title, annotations=annotations)
+
+        def registered(call: F) -> F:
+            self.roles[call.__name__] = role
+            return register(call)
+
+        return registered
+
+    async def call_tool(
+        self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
+    ) -> Any:
+        properties = {one.name: one.input_schema["properties"] for one in await self.list_tools()}
+        stats = self._stats(name if name in properties else "unknown", context)
+        token = NOW.set(stats)
+        try:
+            unknown = sorted(arguments.keys() - properties.get(name, arguments).keys())
+            if unknown:
+                allowed = ", ".join(properties[name])
+                raise ToolError(f"Unknown argument '{unknown[0][:60]}'. Allowed: {allowed}.")
+            if name in properties:
+                self._check_role(name, context)
+            return await super().call_tool(name, arguments, context)
+        except UnexpectedToolError:
+            stats.status = 500
+            raise
+        except ToolError as problem:
+            stats.status = 400
+            raise ToolError(_explained(problem, properties.get(name, {}))) from problem
+        finally:
+            NOW.reset(token)
+            stats.end()
+            for watch in self._watches:
+                watch(stats)
+
+    def _check_role(self, tool: str, context: Context[Any, Any] | None) -> None:
+        request = context.request_context.request if context is not None else None
+        who, role = caller_of(request, self._asking), self.roles.get(tool)
+        if role is None or not who.has(role):
+            raise ToolError(no_role(who, role))
+
+    def _stats(self, tool: str, context: Context[Any, Any] | None) -> RequestStats:
+        request = context.request_context.request if context is not None else None
+        who = caller_of(request, self._asking)
+        stats = RequestStats(f"/mcp/{tool}", perf_counter())
+        stats.caller, stats.team, stats.user = who.name, who.team, who.user
+        return stats
+
+
+def _explained(problem: ToolError, properties: Mapping[str, Any]) -> str:
+    """The error message of a call, without the SDK's prefix."""
+    cause = problem.__cause__
+    if isinstance(cause, ValidationError):
+        return " ".join(_invalid(cause, properties))
+    return str(cause) if isinstance(cause, ToolError) else str(problem)
+
+
+def _invalid(problem: ValidationError, properties: Mapping[str, Any]) -> Iterator[str]:
+    """A message for each invalid argument: its name, what is wrong, and what to pass."""
+    for error in problem.errors(include_input=False, include_url=False):
+        name = ".".join(map(str, error["loc"]))
+        about = properties.get(str(error["loc"][0]), {}).get("description", "")
+        if error["type"] == "missing":
+            yield f"The argument '{name}' is missing. Pass it: {about}"
+        else:
+            yield f"The argument '{name}' is invalid: {error['msg']}. Pass: {about}"

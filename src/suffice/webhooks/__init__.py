@@ -1,1 +1,0 @@
-"""Webhooks: send log events as signed requests, with retries; failed deliveries are kept."""
