@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from suffice.cli import cli
-from suffice.cli.asking import Wish
+from suffice.cli.asking import RecordOption
 from suffice.errors import SettingsError, SourceMissing, StoreDamaged, StoreError, StoreMissing
 from suffice.settings import RecordSettings, Settings
 
@@ -189,7 +189,7 @@ def test_whether_a_record_is_kept(
     enabled: Any, asked: bool | None, kept: bool, wanted: bool
 ) -> None:
     settings = Settings(record=RecordSettings(enabled=enabled))
-    assert Wish(asked).wanted(settings, kept=kept) is wanted
+    assert RecordOption(asked).wanted(settings, kept=kept) is wanted
 
 
 def test_a_folder_that_is_only_looked_at_leaves_no_record_unless_asked(

@@ -134,6 +134,24 @@ def test_a_run_that_nobody_waits_for_ends_between_two_model_batches() -> None:
     assert lanes.free == 1
 
 
+def test_each_call_of_a_cancelled_run_raises_its_own_exception() -> None:
+    slow = Slow()
+
+    def run(items: Sequence[int]) -> list[int]:
+        slow(items)
+        if len(items) > 1:
+            raise Cancelled
+        return list(items)
+
+    results = queued(slow, Batcher[int, int](run, Lanes(1)), [[1], [2], [3]])
+    raised = []
+    for result in results[1:]:
+        with pytest.raises(Cancelled) as problem:
+            result()
+        raised.append(problem.value)
+    assert raised[0] is not raised[1]
+
+
 def test_lanes_bound_what_runs_at_once() -> None:
     running, most, lock = 0, 0, threading.Lock()
 

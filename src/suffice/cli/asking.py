@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class RecordOption:
     """Whether to write a record (`None`: use the settings), and its caller and tag."""
 
     record: bool | None = None
@@ -64,15 +64,15 @@ class Wish:
         return {"auto": kept, "always": True, "never": False}[settings.record.enabled]
 
 
-NO_RECORD = Wish(record=False)
+NO_RECORD = RecordOption(record=False)
 
 
 def recorded(command: Callable[..., int]) -> Callable[..., int]:
-    """Add `--record`, `--caller` and `--tag`, and pass them to the command as `wish`."""
+    """Add `--record`, `--caller` and `--tag`, and pass them to the command as `record_option`."""
 
     @wraps(command)
     def called(record: bool | None, caller: str | None, tag: str, **options: Any) -> int:
-        return command(wish=Wish(record, caller, tag), **options)
+        return command(record_option=RecordOption(record, caller, tag), **options)
 
     options = [
         click.option(
@@ -100,20 +100,22 @@ def record_run(library: Library, made: Record, *, record: bool | None, kept: boo
     """Append the record of a run to the log, if wanted; `kept` says that the store is permanent."""
     from suffice.log.log import Log
 
-    if Wish(record).wanted(library.settings, kept=kept):
+    if RecordOption(record).wanted(library.settings, kept=kept):
         log = Log(library.store.database, library.settings.record)
         log.append(made)
         log.close()
 
 
-def recorder(database: Database, settings: Settings, wish: Wish, setup: Setup) -> Recorder:
+def recorder(
+    database: Database, settings: Settings, record_option: RecordOption, setup: Setup
+) -> Recorder:
     """A recorder for the store's log. The log is closed when the command ends."""
     from suffice.log.log import Log, Recorder
 
     log = Log(database, settings.record)
     click.get_current_context().call_on_close(log.close)
-    caller = user() if wish.caller is None else wish.caller
-    return Recorder(log, setup.filing(caller, wish.tag))
+    caller = user() if record_option.caller is None else record_option.caller
+    return Recorder(log, setup.filing(caller, record_option.tag))
 
 
 def librarian(library: Library) -> Librarian:
@@ -159,7 +161,7 @@ class OpenedQuestion:
     as_json: bool
     skipped: tuple[str, ...] = ()
     """Files that could not be read, each with its reason."""
-    wish: Wish | None = None
+    record_option: RecordOption | None = None
     """How the decision is recorded; `None` disables recording."""
     verifier: VerifierSettings | None = None
     """Overrides the verifier of the library's settings."""
@@ -183,10 +185,10 @@ class OpenedQuestion:
         embedder, verifier = self.library.embedder, open_verifier(own.verifier, "", chosen.draft)
         documents = StoredDocuments(self.library.store, self.search.allowed)
         pipeline = Pipeline.of(self.search, embedder, chosen, verifier, documents)
-        if self.wish is None:
+        if self.record_option is None:
             return pipeline
         setup = Setup.of(own, chosen, embedder.id, verifier.id)
-        kept = recorder(database, own, self.wish, setup)
+        kept = recorder(database, own, self.record_option, setup)
         return replace(pipeline, record=kept)
 
 
@@ -237,14 +239,14 @@ def _open(
     collection: str,
     as_json: bool,
     quiet: bool,
-    wish: Wish = NO_RECORD,
+    record_option: RecordOption = NO_RECORD,
 ) -> OpenedQuestion:
     question = checked_question(question)
     settings = read_settings(config)
-    wanted = wish.wanted(settings, kept=store is not None or docs is None)
+    wanted = record_option.wanted(settings, kept=store is not None or docs is None)
     if docs == "-" and store is None:
         # Piped documents are indexed in a temporary store, which is deleted afterwards.
-        if wish.record:
+        if record_option.record:
             raise SourceMissing(
                 "A decision on piped documents cannot be recorded without a store.",
                 remedy="Add --store FILE_OR_URL.",
@@ -268,7 +270,7 @@ def _open(
     skipped = tuple(f"Skipped: {failure.reason}" for failure in report.failures)
     own = settings.collection(collection)
     return OpenedQuestion(
-        question, search, library, own, as_json, skipped, wish if wanted else None
+        question, search, library, own, as_json, skipped, record_option if wanted else None
     )
 
 

@@ -14,7 +14,7 @@ import click
 
 from suffice.answers import Checker
 from suffice.cli import as_json as to_json
-from suffice.cli.asking import Wish, recorded, recorder, show_record
+from suffice.cli.asking import RecordOption, recorded, recorder, show_record
 from suffice.cli.options import CONFIG, JSON
 from suffice.cli.show_verdict import show_checked
 from suffice.errors import AnswerError, SourceMissing, SufficeError
@@ -297,7 +297,7 @@ def check(
     config: str | None,
     store: str | None,
     as_json: bool,
-    wish: Wish,
+    record_option: RecordOption,
 ) -> int:
     """Check every claim of an answer against its evidence. The answer is not modified.
 
@@ -317,7 +317,7 @@ def check(
     passages = _passages(evidence, settings, embedder)
     verifier = open_verifier(settings.verifier, tier or "", settings.draft)
     checker = Checker.of(settings, verifier, embedder, uncited=uncited)
-    if wish.wanted(settings, kept=store is not None):
+    if record_option.wanted(settings, kept=store is not None):
         from suffice.sql.database import Database  # only a record needs the store
 
         options = {"uncited": str(uncited), "tier": tier or ""}
@@ -326,7 +326,7 @@ def check(
         database = Database.open(
             store or settings.store, create=True, wait=settings.store_wait_seconds
         )
-        checker = replace(checker, record=recorder(database, settings, wish, setup))
+        checker = replace(checker, record=recorder(database, settings, record_option, setup))
     verdict = checker.check(text, passages, question)
     if html is not None:
         _write(html, page(verdict))

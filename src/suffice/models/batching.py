@@ -158,8 +158,9 @@ class Batcher(Generic[A, B]):
                 for call in batch:
                     self._serve([call])
                 return
-            for call in batch:
-                call.problem, call.done = problem, True
+            for call in batch:  # each waiting thread raises its own exception
+                call.problem = problem if len(batch) == 1 else Cancelled(*problem.args)
+                call.done = True
             return
         start = 0
         for call in batch:
