@@ -69,7 +69,7 @@ def test_the_time_limit_ends_the_work_and_the_next_client_is_answered(
         late = gateway.post("/chat/completions", {**BODY, "stream": stream})
         assert check.begun.is_set()
         assert "took longer than 0.3 s" in late.text
-        until(lambda: gateway.inner.work.waiting == 0)
+        until(lambda: gateway.inner.work.jobs == 0)
         answered = gateway.post("/gate", {"question": QUESTION})
         assert answered.json()["open"]
 
@@ -86,7 +86,7 @@ def test_a_client_that_hangs_up_ends_its_work(library: Library, upstream: Script
             )
             client.sendall(head.encode() + body)
             assert check.begun.wait(PATIENCE)
-        until(lambda: gateway.inner.work.waiting == 0)
+        until(lambda: gateway.inner.work.jobs == 0)
         plays(upstream, says(RIGHT))
         assert gateway.post("/chat/completions", BODY).json()["suffice"]["verdict"] == "SERVE"
 

@@ -60,7 +60,7 @@ def written(gateway: RunningGateway) -> int:
 
 def ended(gateway: RunningGateway, before: int) -> None:
     """The thread noticed the deadline: nothing is at work, and nothing was recorded."""
-    until(lambda: gateway.inner.work.waiting == 0 and gateway.inner.work.under_way == 0)
+    until(lambda: gateway.inner.work.jobs == 0 and gateway.inner.work.under_way == 0)
     assert written(gateway) == before
 
 

@@ -57,7 +57,7 @@ def gateway(library: Library, upstream: ScriptedUpstream) -> Iterator[RunningGat
 
 def records(gateway: RunningGateway, before: int) -> list[Action]:
     """The verdicts recorded since, once all threads are done."""
-    until(lambda: gateway.inner.work.waiting == 0 and gateway.inner.work.under_way == 0)
+    until(lambda: gateway.inner.work.jobs == 0 and gateway.inner.work.under_way == 0)
     log = gateway.inner.log
     assert isinstance(log, Log)
     decided = [entry for entry in list(log.entries())[before:] if entry.kind == "verdict"]

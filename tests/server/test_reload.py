@@ -71,7 +71,7 @@ def test_work_has_the_new_room_and_drops_nothing(
         reloaded(fresh, capacity=WorkSettings(threads=3, max_queued=1, max_requests=1))
         assert fresh.post("/chat/completions", body).status_code == 429
         assert first.result().status_code == 200
-    assert fresh.inner.work._pool._max_workers == 3
+    assert fresh.inner.work.threads == 3
     assert fresh.post("/gate", ASKED).status_code == 200
 
 

@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -351,6 +352,45 @@ def test_browsers_of_other_origins_are_shut_out(
         other = httpx2.options(url, headers={**asks, "Origin": "https://b.example"}).headers
     assert allowed["access-control-allow-origin"] == "https://a.example"
     assert "access-control-allow-origin" not in other
+
+
+@pytest.mark.parametrize(
+    ("path", "method", "headers"),
+    [
+        ("/chat/completions", "POST", "authorization, content-type, x-stainless-retry-count"),
+        ("/messages", "POST", "anthropic-version, x-api-key, x-stainless-timeout"),
+        ("/documents/leave.md", "DELETE", "authorization"),
+    ],
+)
+def test_browser_sdks_of_allowed_origins_pass_the_preflight(
+    library: Library, upstream: ScriptedUpstream, path: str, method: str, headers: str
+) -> None:
+    origin = "https://a.example"
+    asks = {
+        "Origin": origin,
+        "Access-Control-Request-Method": method,
+        "Access-Control-Request-Headers": headers,
+    }
+    cors = CorsSettings(origins=(origin,))
+    with running(library, routes(RouteSettings(upstream=upstream.url), cors=cors)) as opened:
+        reply = httpx2.options(f"{opened.base}{path}", headers=asks, timeout=120)
+        other = httpx2.options(
+            f"{opened.base}{path}", headers={**asks, "Origin": "https://b.example"}
+        )
+    assert reply.status_code == 200
+    allowed = reply.headers["access-control-allow-headers"].split(", ")
+    assert set(headers.split(", ")) <= set(allowed)
+    assert other.status_code == 400
+
+
+def test_an_api_error_passes_a_context_manager_unchanged() -> None:
+    @contextmanager
+    def measured() -> Iterator[None]:
+        yield
+
+    with pytest.raises(ApiError) as raised, measured():
+        raise ApiError(503, "The gateway is shutting down.", "shutting_down")
+    assert (raised.value.status, str(raised.value)) == (503, "The gateway is shutting down.")
 
 
 def test_a_shutdown_finishes_what_is_under_way(

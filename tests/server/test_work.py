@@ -24,14 +24,14 @@ def test_what_nobody_waits_for_still_has_its_thread() -> None:
     async def left_behind() -> None:
         work, free = InferencePool(WorkSettings(threads=2, max_queued=1)), threading.Event()
         calls = [asyncio.create_task(work.run(free.wait)) for _ in range(3)]
-        await until(lambda: work.waiting == 3)
+        await until(lambda: work.jobs == 3)
         assert work.full
         for call in calls:
             call.cancel()
         await asyncio.gather(*calls, return_exceptions=True)
-        await until(lambda: work.waiting == 2)  # the third never had a thread
+        await until(lambda: work.jobs == 2)  # the third never had a thread
         free.set()
-        await until(lambda: work.waiting == 0)
+        await until(lambda: work.jobs == 0)
         work.close()
 
     asyncio.run(left_behind())

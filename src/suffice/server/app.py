@@ -80,8 +80,10 @@ class Cors:
         return CORSMiddleware(
             self._app,
             allow_origins=list(origins),
-            allow_methods=["GET", "POST"],
-            allow_headers=["authorization", "content-type", "x-api-key", "x-suffice-user-token"],
+            allow_methods=["GET", "POST", "DELETE"],
+            # SDKs send headers of their own (`x-stainless-…`, `anthropic-version`), new versions
+            # more of them. A browser adds no credentials by itself: cookies are not allowed.
+            allow_headers=["*"],
             expose_headers=list(_EXPOSED),
         )
 

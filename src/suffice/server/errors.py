@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -73,15 +73,23 @@ CLOSE = {"Connection": "close"}
 _CALLER_ERRORS = (QuestionError, AnswerError, EvidenceError)
 
 
-@dataclass(frozen=True, slots=True)
 class ApiError(Exception):
     """An error that is returned to the caller as the response."""
 
-    status: int
-    message: str
-    code: str | None = None
-    param: str | None = None
-    headers: Mapping[str, str] = field(default_factory=dict)
+    def __init__(
+        self,
+        status: int,
+        message: str,
+        code: str | None = None,
+        param: str | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.status = status
+        self.message = message
+        self.code = code
+        self.param = param
+        self.headers = headers or {}
 
     @property
     def body(self) -> dict[str, Any]:

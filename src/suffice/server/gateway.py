@@ -249,7 +249,7 @@ class Gateway:
             return DeepChecks(log, embedder, open_deep_verifier(settings))
 
         deep = open_deep if stronger_tier(settings) else None
-        return MonitorWorker(self.monitor, deep, lambda: not self.work.waiting, self._monitored)
+        return MonitorWorker(self.monitor, deep, lambda: not self.work.jobs, self._monitored)
 
     def _monitored(self, monitor: Monitor) -> None:
         """Called after each update, in any of the processes: apply a changed guarantee, and index

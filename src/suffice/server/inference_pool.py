@@ -39,11 +39,13 @@ class InferencePool:
     def __init__(self, settings: WorkSettings) -> None:
         self._settings = settings
         self._pool = _pool(settings)
+        self.threads = _threads(settings)
+        """Number of inference threads."""
         self._recording = ThreadPoolExecutor(_RECORDING, thread_name_prefix="suffice-record")
         self._deadlines: set[Deadline] = set()
         self.under_way = 0
         """Number of requests in progress."""
-        self.waiting = 0
+        self.jobs = 0
         """Number of jobs that are queued or running."""
         self._closing_since: float | None = None
 
@@ -59,7 +61,7 @@ class InferencePool:
     def change(self, settings: WorkSettings) -> None:
         """Apply new settings. The old threads finish their jobs, then exit."""
         if settings.threads != self._settings.threads:
-            self._pool = _pool(settings)
+            self._pool, self.threads = _pool(settings), _threads(settings)
         self._settings = settings
 
     @contextmanager
@@ -77,8 +79,10 @@ class InferencePool:
 
     @property
     def full(self) -> bool:
-        room = self._pool._max_workers + self._settings.max_queued
-        return self.under_way >= self._settings.max_requests or self.waiting >= room
+        """Whether a new request is refused: too many are in progress, or too many jobs wait for a
+        thread."""
+        too_many = self.under_way >= self._settings.max_requests
+        return too_many or self.jobs - self.threads >= self._settings.max_queued
 
     async def run(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run a call in a thread. It is cancelled if the caller stops waiting."""
@@ -106,7 +110,7 @@ class InferencePool:
     async def _run(self, deadline: Deadline, call: Callable[[], T]) -> T:
         context = contextvars.copy_context()
         made = self._pool.submit(context.run, _under, deadline, call)
-        self.waiting += 1
+        self.jobs += 1
         self._deadlines.add(deadline)
         # Count the job until its thread is done, even if the caller stops waiting.
         made.add_done_callback(partial(self._done, asyncio.get_running_loop(), deadline))
@@ -121,7 +125,7 @@ class InferencePool:
             loop.call_soon_threadsafe(self._one_less, deadline)
 
     def _one_less(self, deadline: Deadline) -> None:
-        self.waiting -= 1
+        self.jobs -= 1
         self._deadlines.discard(deadline)
 
     async def drain(self, seconds: float) -> bool:
@@ -157,10 +161,15 @@ def closing() -> ApiError:
     )
 
 
-def _pool(settings: WorkSettings) -> ThreadPoolExecutor:
+def _threads(settings: WorkSettings) -> int:
     # Use more threads than the models do: some wait for a model while others do other work.
-    threads = settings.threads or _A_CORE * bounded(0)
-    return ThreadPoolExecutor(threads, thread_name_prefix="suffice", initializer=_yield_to_loop)
+    return settings.threads or _A_CORE * bounded(0)
+
+
+def _pool(settings: WorkSettings) -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(
+        _threads(settings), thread_name_prefix="suffice", initializer=_yield_to_loop
+    )
 
 
 def _yield_to_loop() -> None:

@@ -196,7 +196,7 @@ class Metrics:
 
     def _now(self) -> None:
         self._under_way.set(self._work.under_way)
-        self._queue.set(self._work.waiting)
+        self._queue.set(self._work.jobs)
 
         states = {
             (route, name): _STATES[state]
