@@ -53,4 +53,4 @@ def other_modules() -> frozenset[str]:
         module
         for module, names in packages_distributions().items()
         if not core_packages() & {canonicalize_name(name) for name in names}
-    ) - {"suffice"} | {"suffice_bge", "suffice_strong"}
+    ) - {"suffice"} | {"suffice_strong"}

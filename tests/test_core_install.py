@@ -38,7 +38,7 @@ def seen() -> dict[str, Any]:
 
 
 def test_the_process_cannot_import_what_extras_bring() -> None:
-    assert {*MODULES, "starlette", "mcp", "suffice_bge", "suffice_strong"} <= other_modules()
+    assert {*MODULES, "starlette", "mcp", "suffice_strong"} <= other_modules()
     assert not other_modules() & {"numpy", "onnxruntime", "click", "rich", "yaml", "google"}
     assert not seen()["loaded"]
 

@@ -16,7 +16,7 @@ from suffice import __version__
 from suffice.models.card import read_card
 
 ROOT = Path(__file__).parent.parent
-WEIGHTS = {"bge": "bge-small-verifier", "strong": "mpnet-verifier"}
+WEIGHTS = {"strong": "mpnet-verifier"}
 """The distributions of weights alone, with the model of each."""
 LARGE = 1_000_000
 LARGEST_WHEEL = 100_000_000

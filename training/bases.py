@@ -66,10 +66,6 @@ BASES = {
         "cross-encoder/ms-marco-MiniLM-L-12-v2", "2.2.0", "reranker_en", "Apache-2.0",
         "1225ccd6afd0f1b43a1b08bf67cd1cb68c05aafb443e9d8450015b8b3837ffd1",
     ),
-    "bge": Base(
-        "BAAI/bge-small-en-v1.5", "2.2.0", "bge_small_en", "MIT",
-        "68807e3ff2abb83cdd708d8243fd398246e397bfee2ba611c2bad728e27df743",
-    ),
     "e5": Base(
         "intfloat/e5-small-v2", "2.1.7", "dense_en", "MIT",
         "d74a213ce7122581aa2e024601e79e969373e7fe3cd3aa78c4996a5c79d4c5ad",

@@ -37,7 +37,6 @@ from written import training_cases
 WINDOW = 512
 WEIGHTS = Path("src/suffice/models/weights")
 STRONG = Path("strong/src/suffice_strong/weights")
-OTHER = Path("bge/src/suffice_bge/weights")
 DATA = Path("../shared/data")
 SAMPLE = 300
 HEADS = {
@@ -74,22 +73,6 @@ MPNET_DATA = """
 
 all-mpnet-base-v2 was trained on a billion pairs of sentences, among them MS MARCO, whose passages
 are for non-commercial research. The model is published under Apache-2.0."""
-MIT = """
-
-The base is published under the MIT licence:
-
-Permission is hereby granted, free of charge, to any person obtaining a copy of this software and
-associated documentation files (the "Software"), to deal in the Software without restriction,
-including without limitation the rights to use, copy, modify, merge, publish, distribute,
-sublicense, and/or sell copies of the Software, and to permit persons to whom the Software is
-furnished to do so, subject to the following conditions: The above copyright notice and this
-permission notice shall be included in all copies or substantial portions of the Software.
-
-THE SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR IMPLIED, INCLUDING BUT
-NOT LIMITED TO THE WARRANTIES OF MERCHANTABILITY, FITNESS FOR A PARTICULAR PURPOSE AND
-NONINFRINGEMENT. IN NO EVENT SHALL THE AUTHORS OR COPYRIGHT HOLDERS BE LIABLE FOR ANY CLAIM, DAMAGES
-OR OTHER LIABILITY, WHETHER IN AN ACTION OF CONTRACT, TORT OR OTHERWISE, ARISING FROM, OUT OF OR IN
-CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE SOFTWARE."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +107,6 @@ MADE = {
     "strong": Made(
         "mpnet-verifier", "mpnet", STRONG / "mpnet-verifier", PLAIN, 90_000_000, "words.int8"
     ),
-    "other": Made("bge-small-verifier", "bge", OTHER / "bge-small-verifier", PLAIN),
 }
 LEAVE = (
     "Employees with at least one year of service may take 16 weeks of paid parental leave. It can "
@@ -240,7 +222,7 @@ def build(trained: Trained, pairs: Sequence[Row], story: Story, scratch: Path) -
     (out / "card.json").write_text(json.dumps(card, indent=2, ensure_ascii=False) + "\n", "utf-8")
     shutil.copyfile(LICENCE, out / "LICENSE")
     base = trained.base
-    more = {"msmarco": MSMARCO, "mpnet": MPNET_DATA, "bge": MIT}[made.base]
+    more = {"msmarco": MSMARCO, "mpnet": MPNET_DATA}[made.base]
     notice = NOTICE.format(name=made.name, model=base.model, licence=base.licence, more=more)
     (out / "NOTICE").write_text(notice, "utf-8")
     size = (out / "model.onnx").stat().st_size

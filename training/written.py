@@ -20,7 +20,7 @@ from typing import Any
 
 from rows import ROOM, Label, Row, Span, Task, WordIndex, cut, read, read_lines
 from suffice.text.digest import pieces, word_prefixes
-from suffice.text.statements import statements
+from suffice.text.sentences import statements
 
 Case = dict[str, Any]
 TRUNK = "written"

@@ -15,7 +15,7 @@ import pytest
 from suffice.errors import ExtraMissing, ModelDamaged, ModelMissing, SettingsError
 from suffice.models import catalog, hub
 from suffice.models.card import read_card
-from suffice.models.catalog import FAST, OTHER_BASE, STRONG, open_verifier, weights
+from suffice.models.catalog import FAST, STRONG, open_verifier, weights
 from suffice.models.cross_encoder import CrossEncoder
 from suffice.models.verifier import Pair, Verifier
 from suffice.settings import VerifierSettings
@@ -24,12 +24,10 @@ ROOT = Path(__file__).parents[2]
 FOLDERS = {
     FAST: weights(FAST),
     STRONG: ROOT / "strong" / "src" / "suffice_strong" / "weights" / STRONG,
-    OTHER_BASE: ROOT / "bge" / "src" / "suffice_bge" / "weights" / OTHER_BASE,
 }
 SETTINGS = {
     FAST: VerifierSettings(),
     STRONG: VerifierSettings(strong=True),
-    OTHER_BASE: VerifierSettings(model=OTHER_BASE),
 }
 """What opens each of the built-in verifiers."""
 FACT = "Employees with at least one year of service may take 16 weeks of paid parental leave."
@@ -41,9 +39,7 @@ def opened(settings: VerifierSettings, tier: str = "") -> CrossEncoder:
     return verifier
 
 
-@pytest.mark.parametrize(
-    ("name", "tier"), [(FAST, "fast"), (STRONG, "strong"), (OTHER_BASE, "fast")]
-)
+@pytest.mark.parametrize(("name", "tier"), [(FAST, "fast"), (STRONG, "strong")])
 def test_the_settings_name_one_encoder(name: str, tier: str) -> None:
     verifier = opened(replace(SETTINGS[name], threads=3))
     assert (verifier.tier, verifier.card.name, verifier.card.folder) == (tier, name, FOLDERS[name])
@@ -52,13 +48,12 @@ def test_the_settings_name_one_encoder(name: str, tier: str) -> None:
     assert not verifier.encoder._opened  # nothing is loaded before it is asked
 
 
-@pytest.mark.parametrize(("name", "tier"), [(STRONG, "strong"), (OTHER_BASE, "fast")])
-def test_the_other_distributions_judge(name: str, tier: str) -> None:
+def test_the_strong_tier_judges() -> None:
     leave = "Employees with one year of service may take 16 weeks of paid parental leave."
     said = leave, "Parental leave is 26 weeks."
-    right, wrong = opened(SETTINGS[name]).support([Pair(text, (FACT,)) for text in said])
+    right, wrong = opened(SETTINGS[STRONG]).support([Pair(text, (FACT,)) for text in said])
     assert right.supported > 0.5 > wrong.supported
-    assert (right.tier, wrong.tier) == (tier, tier)
+    assert (right.tier, wrong.tier) == ("strong", "strong")
 
 
 @pytest.mark.parametrize(("tier", "name"), [("fast", FAST), ("strong", STRONG)])
@@ -70,28 +65,30 @@ def test_a_tiers_name_goes_before_the_settings(
     assert (verifier.tier, verifier.card.name) == (tier, name)
 
 
-@pytest.mark.parametrize(
-    ("name", "package", "said"),
-    [
-        (STRONG, "suffice_strong", r"strong tier.*pip install 'suffice\[strong\]'"),
-        (OTHER_BASE, "suffice_bge", rf"{OTHER_BASE}.*pip install 'suffice\[bge\]'"),
-    ],
-)
-def test_the_other_distributions_are_extras(
-    monkeypatch: pytest.MonkeyPatch, name: str, package: str, said: str
-) -> None:
+def test_the_strong_tier_is_an_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        catalog, "find_spec", lambda one: None if one == package else find_spec(one)
+        catalog, "find_spec", lambda name: None if name == "suffice_strong" else find_spec(name)
     )
-    with pytest.raises(ExtraMissing, match=said):
-        open_verifier(SETTINGS[name])
+    with pytest.raises(ExtraMissing, match=r"strong tier.*pip install 'suffice\[strong\]'"):
+        open_verifier(SETTINGS[STRONG])
     assert opened(VerifierSettings()).tier == "fast"
 
 
 def test_the_strong_tier_goes_with_our_own_fast_tier_only() -> None:
-    for model in ("org/own", OTHER_BASE):
-        with pytest.raises(SettingsError, match=rf"verifier\.strong replaces .*'{model}'"):
-            open_verifier(VerifierSettings(strong=True, model=model))
+    with pytest.raises(SettingsError, match=r"verifier\.strong replaces .*'org/own'"):
+        open_verifier(VerifierSettings(strong=True, model="org/own"))
+
+
+def test_a_folder_with_a_card_is_opened_under_any_name(tmp_path: Path) -> None:
+    folder = tmp_path / "ours"
+    shutil.copytree(weights(FAST), folder)
+    settings = VerifierSettings(model=str(folder))
+    verifier = opened(settings)
+    assert (verifier.tier, verifier.card.name, verifier.card.folder) == ("fast", FAST, folder)
+    assert catalog.open_reader(settings).card.folder == folder
+    (folder / "model.onnx").write_bytes(b"other weights")
+    with pytest.raises(ModelDamaged, match="sha256"):
+        open_verifier(settings)
 
 
 def test_a_folder_or_hub_name_is_opened_with_the_fast_tier_beside_it(
@@ -125,7 +122,7 @@ def copied(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_
     if name == FAST:
         monkeypatch.setattr(catalog, "weights", lambda name: tmp_path / name)
     else:
-        monkeypatch.setattr(catalog, "_distribution", lambda *_: tmp_path)
+        monkeypatch.setattr(catalog, "_strong_weights", lambda: tmp_path / name)
     return tmp_path / name
 
 

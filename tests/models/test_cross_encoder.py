@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from suffice.errors import ModelDamaged, ModelMissing
 from suffice.models import session as onnx
 from suffice.models.card import Card, Floats, read_card
-from suffice.models.catalog import FAST, OTHER_BASE, STRONG, weights
+from suffice.models.catalog import FAST, STRONG, weights
 from suffice.models.cross_encoder import CrossEncoder, Encoder, Read
 from suffice.models.tokens import load_fast_tokenizer
 from suffice.models.verifier import Pair, SupportScore, Thresholds
@@ -31,7 +31,6 @@ ROOT = Path(__file__).parents[2]
 VERIFIERS = (
     weights(FAST),
     ROOT / "strong" / "src" / "suffice_strong" / "weights" / STRONG,
-    ROOT / "bge" / "src" / "suffice_bge" / "weights" / OTHER_BASE,
 )
 FACT = "Employees with at least one year of service may take 16 weeks of paid parental leave."
 CLAIM = "Employees may take 16 weeks of paid parental leave."

@@ -10,7 +10,7 @@ import pytest
 from onnx import numpy_helper
 
 from suffice.models import session
-from suffice.models.catalog import DEFAULT, FAST, OTHER_BASE, STRONG, weights
+from suffice.models.catalog import DEFAULT, FAST, STRONG, weights
 from suffice.models.session import open_session, prefers_signed, with_signed_weights
 
 ROOT = Path(__file__).parents[2]
@@ -18,7 +18,6 @@ MODELS = (
     weights(DEFAULT),
     weights(FAST),
     ROOT / "strong" / "src" / "suffice_strong" / "weights" / STRONG,
-    ROOT / "bge" / "src" / "suffice_bge" / "weights" / OTHER_BASE,
 )
 CORE = "fpu avx2 avx512f avx512bw avx512dq avx512vl"
 

@@ -19,7 +19,6 @@ FILES = sorted(
     (
         *ROOT.glob("src/suffice/models/weights/*/tokenizer.json"),
         *ROOT.glob("strong/**/tokenizer.json"),
-        *ROOT.glob("bge/**/tokenizer.json"),
     )
 )
 FILE = FILES[0]

@@ -33,8 +33,7 @@ if TYPE_CHECKING:
 SETUP = "setup"
 PIPELINE, ANSWERS = "pipeline", "answers"
 _PACKAGES = (
-    "suffice onnxruntime tokenizers numpy qdrant-edge-py sqlalchemy suffice-strong suffice-bge "
-    "huggingface_hub"
+    "suffice onnxruntime tokenizers numpy qdrant-edge-py sqlalchemy suffice-strong huggingface_hub"
 ).split()
 _USER = re.compile(r"(?<=://)[^/?#@]*@")
 

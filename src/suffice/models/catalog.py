@@ -4,6 +4,9 @@ a name      weights inside the package, verified against their card
 a folder    an ONNX model, or a sentence-transformers folder
 a URL       an OpenAI-compatible embeddings endpoint
 a hub name  a verifier from a model hub, downloaded once
+
+A verifier's folder holds a `card.json` (a cross-encoder like the built-in ones) or a `config.json`
+(see `suffice.models.hub`).
 """
 
 from __future__ import annotations
@@ -43,8 +46,6 @@ EMBEDDERS = ("minilm-l6-embedder",)
 DEFAULT = EMBEDDERS[0]
 FAST = "minilm-l12-verifier"
 STRONG = "mpnet-verifier"
-OTHER_BASE = "bge-small-verifier"
-"""A verifier of the fast tier's size, from a base that is published under MIT."""
 
 
 def weights(name: str) -> Path:
@@ -91,14 +92,13 @@ def _without_llm(settings: VerifierSettings, tier: str = "") -> Verifier:
             remedy="Remove verifier.strong or verifier.model from the settings.",
         )
     if tier == "strong" or (settings.strong and not tier):
-        folder = _distribution("suffice_strong", "The strong tier", "strong")
-        return _cross_encoder(folder / STRONG, settings.threads, "strong")
+        return _cross_encoder(_strong_weights(), settings.threads, "strong")
     fast = _cross_encoder(weights(FAST), settings.threads)
     if tier == "fast" or settings.model == FAST:
         return fast
-    if settings.model == OTHER_BASE:
-        folder = _distribution("suffice_bge", OTHER_BASE, "bge")
-        return _cross_encoder(folder / OTHER_BASE, settings.threads)
+    if _has_card(settings.model):
+        folder = Path(settings.model).expanduser().resolve()
+        return CrossEncoder(Encoder(_verified(folder), settings.threads))
     from suffice.models.hub import open_hub
 
     english = settings.language == "english"
@@ -106,36 +106,41 @@ def _without_llm(settings: VerifierSettings, tier: str = "") -> Verifier:
 
 
 def open_reader(settings: VerifierSettings) -> CrossEncoder:
-    """The built-in cross-encoder that orders what a search finds: the configured tier, or the fast
-    one beside a verifier from elsewhere."""
-    built_in = settings.strong or settings.model in (FAST, OTHER_BASE)
-    return _reader(settings if built_in else VerifierSettings(), os.getpid())
+    """The cross-encoder that orders what a search finds: the configured one, or the fast tier if
+    the configured verifier is of another kind."""
+    fits = settings.strong or settings.model == FAST or _has_card(settings.model)
+    return _reader(settings if fits else VerifierSettings(), os.getpid())
 
 
 @cache
 def _reader(settings: VerifierSettings, _process: int) -> CrossEncoder:
     """Opened once: a search is opened for every question. A forked process opens its own."""
-    found = _without_llm(settings)
-    assert isinstance(found, CrossEncoder)
-    return found
+    verifier = _without_llm(settings)
+    assert isinstance(verifier, CrossEncoder)
+    return verifier
 
 
-def _distribution(package: str, what: str, extra: str) -> Path:
-    """The weights of a distribution of its own."""
-    if find_spec(package) is None:
-        raise ExtraMissing(what, extra)
-    return Path(str(resources.files(package))) / "weights"
+def _has_card(model: str) -> bool:
+    """Whether this names a folder with a card, as `training/verifier.py` exports it."""
+    return bool(model) and (Path(model).expanduser() / "card.json").is_file()
+
+
+def _strong_weights() -> Path:
+    """The strong tier's folder, in a distribution of its own."""
+    if find_spec("suffice_strong") is None:
+        raise ExtraMissing("The strong tier", "strong")
+    return Path(str(resources.files("suffice_strong"))) / "weights" / STRONG
 
 
 def _cross_encoder(folder: Path, threads: int, tier: str = "fast") -> CrossEncoder:
     return CrossEncoder(Encoder(_verified(folder, folder.name), threads), tier)
 
 
-def _verified(folder: Path, name: str) -> Card:
-    """Verify the files of a built-in model and return its card."""
+def _verified(folder: Path, name: str = "") -> Card:
+    """Verify a model's files, and its name if it is built in, and return its card."""
     card = read_card(folder)
     card.verify()
-    if card.name != name:
+    if name and card.name != name:
         raise ModelDamaged(f"{card.folder} contains {card.name}, not {name}.", remedy=REINSTALL)
     return card
 

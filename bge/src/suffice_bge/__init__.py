@@ -1,1 +1,0 @@
-"""The bge-small-verifier of Suffice: weights only, see `suffice.models.catalog`."""
