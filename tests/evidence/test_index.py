@@ -5,7 +5,9 @@ The index on a server runs on the client's local mode, or on the server `SUFFICE
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import date
 from importlib.util import find_spec
 from pathlib import Path
@@ -15,8 +17,9 @@ import pytest
 from suffice.errors import ModelMismatch, StoreFull, StoreMissing
 from suffice.evidence import edge, qdrant
 from suffice.evidence.edge import EdgeIndex, publish
-from suffice.evidence.index import Filter, Index
+from suffice.evidence.index import Filter, Hit, Index
 from suffice.evidence.ingest import Ingest
+from suffice.evidence.memory import MemoryIndex
 from suffice.evidence.read.process import Reader
 from suffice.evidence.search import open_index
 from suffice.evidence.store import Store
@@ -267,3 +270,24 @@ def test_room_is_asked_for_before_building(
         publish(store, EMBEDDER.id, EMBEDDER.dimension, rebuild=True)
     assert (store.index / "CURRENT").read_text() == published
     assert EdgeIndex(store, EMBEDDER.id).search(None, "leave", Filter(TODAY), 3)
+
+
+def test_a_memory_index_is_right_when_its_first_searches_run_at_once(store: Store) -> None:
+    question, threads = "How many weeks of parental leave?", 4
+    vector = EMBEDDER.embed([question])[0]
+
+    def search(index: Index) -> list[Hit]:
+        return index.search(vector, question, Filter(TODAY), 20)
+
+    right = search(MemoryIndex(store, EMBEDDER.id))
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        with ThreadPoolExecutor(threads) as pool:
+            for _ in range(10):
+                index = MemoryIndex(store, EMBEDDER.id)
+                for hits in pool.map(search, [index] * threads):
+                    assert hits == right
+                assert search(index) == right
+    finally:
+        sys.setswitchinterval(before)
