@@ -24,13 +24,13 @@ from suffice.errors import (
 from suffice.evidence.index import (
     DAY_FIELDS,
     KEYWORD_FIELDS,
-    PUBLIC,
     Filter,
     Hit,
     bm25,
     edge,
     filtered_fields,
-    today,
+    required_days,
+    required_values,
 )
 from suffice.evidence.rows import StoredPassage, Vectors
 from suffice.evidence.split import embedded_text
@@ -412,22 +412,16 @@ class EdgeIndex:
 
 def _filter(allowed: Filter) -> Any:
     q = edge()
-
-    def field(key: str, **condition: Any) -> Any:
-        return q.FieldCondition(key=key, **condition)
-
     must = [
-        field("collection", match=q.MatchValue(allowed.collection)),
-        field("access", match=q.MatchAny(sorted(allowed.labels | {PUBLIC}))),
+        *(
+            q.FieldCondition(key=name, match=q.MatchAny(values))
+            for name, values in required_values(allowed).items()
+        ),
+        *(
+            q.FieldCondition(key=name, range=q.RangeFloat(**limits))
+            for name, limits in required_days(allowed).items()
+        ),
     ]
-    if allowed.kinds:
-        must.append(field("kind", match=q.MatchAny([kind.value for kind in sorted(allowed.kinds)])))
-    if not allowed.history:
-        day = allowed.as_of or today()
-        last = (allowed.through or day).toordinal()
-        until = {"lte": day.toordinal()} if allowed.past else {"gt": day.toordinal()}
-        must.append(field("from", range=q.RangeFloat(lte=last)))
-        must.append(field("until", range=q.RangeFloat(**until)))
     return q.Filter(must=must)
 
 

@@ -102,6 +102,26 @@ def filtered_fields(passage: Passage) -> dict[str, str | int | list[str]]:
     }
 
 
+def required_values(allowed: Filter) -> dict[str, list[str]]:
+    """For each keyword field that a `Filter` restricts: a passage must have one of the values."""
+    required = {
+        "collection": [allowed.collection],
+        "access": sorted(allowed.labels | {PUBLIC}),
+    }
+    if allowed.kinds:
+        required["kind"] = [kind.value for kind in sorted(allowed.kinds)]
+    return required
+
+
+def required_days(allowed: Filter) -> dict[str, dict[str, int]]:
+    """For each day field that a `Filter` restricts: the limits, as `lte` or `gt` a day number."""
+    if allowed.history:
+        return {}
+    day = allowed.as_of or today()
+    until = {"lte": day.toordinal()} if allowed.past else {"gt": day.toordinal()}
+    return {"from": {"lte": (allowed.through or day).toordinal()}, "until": until}
+
+
 @dataclass(frozen=True, slots=True)
 class Hit:
     """The number of a passage with its raw scores: cosine (`None` without a vector) and BM25."""

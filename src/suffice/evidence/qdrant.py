@@ -26,12 +26,12 @@ from suffice.errors import (
 from suffice.evidence.index import (
     DAY_FIELDS,
     KEYWORD_FIELDS,
-    PUBLIC,
     Filter,
     Hit,
     bm25,
     filtered_fields,
-    today,
+    required_days,
+    required_values,
 )
 from suffice.evidence.rows import StoredPassage, Vectors
 from suffice.evidence.split import embedded_text
@@ -260,23 +260,16 @@ class QdrantIndex:
 
     def _filter(self, allowed: Filter) -> Any:
         m = self._models
-
-        def field(key: str, **condition: Any) -> Any:
-            return m.FieldCondition(key=key, **condition)
-
         must = [
-            field("collection", match=m.MatchValue(value=allowed.collection)),
-            field("access", match=m.MatchAny(any=sorted(allowed.labels | {PUBLIC}))),
+            *(
+                m.FieldCondition(key=name, match=m.MatchAny(any=values))
+                for name, values in required_values(allowed).items()
+            ),
+            *(
+                m.FieldCondition(key=name, range=m.Range(**limits))
+                for name, limits in required_days(allowed).items()
+            ),
         ]
-        if allowed.kinds:
-            kinds = [kind.value for kind in sorted(allowed.kinds)]
-            must.append(field("kind", match=m.MatchAny(any=kinds)))
-        if not allowed.history:
-            day = allowed.as_of or today()
-            last = (allowed.through or day).toordinal()
-            until = {"lte": day.toordinal()} if allowed.past else {"gt": day.toordinal()}
-            must.append(field("from", range=m.Range(lte=last)))
-            must.append(field("until", range=m.Range(**until)))
         return m.Filter(must=must)
 
     def _only(self, numbers: set[int]) -> Any:
