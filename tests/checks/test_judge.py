@@ -28,7 +28,7 @@ from suffice.checks.judge import (
     open_llm,
 )
 from suffice.errors import SettingsError
-from suffice.models.wire import blocking
+from suffice.models.wire import client
 from suffice.settings import DraftSettings, JudgeSettings, Settings
 from suffice.testing import (
     Reply,
@@ -54,7 +54,7 @@ unhurried = settings(deadline=None)  # the machine may be busy
 @pytest.fixture(autouse=True)
 def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
     """Skips the waits between retries and removes API keys from the environment."""
-    monkeypatch.setattr(blocking, "sleep", lambda seconds: None)
+    monkeypatch.setattr(client, "sleep", lambda seconds: None)
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
 
 

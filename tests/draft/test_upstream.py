@@ -14,7 +14,7 @@ from suffice.draft.prompt import SYSTEM
 from suffice.draft.reading import Brief
 from suffice.draft.upstream import Upstream
 from suffice.errors import ModelUnreachable
-from suffice.models.wire import blocking
+from suffice.models.wire import client
 from suffice.settings import DraftSettings
 from suffice.testing import (
     Reply,
@@ -40,7 +40,7 @@ LEAVE = evidence("Parental leave lasts 20 weeks.", "Parental leave is fully paid
 def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """The waits between retries, recorded but not performed."""
     noted: list[float] = []
-    monkeypatch.setattr(blocking, "sleep", noted.append)
+    monkeypatch.setattr(client, "sleep", noted.append)
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     return noted
 

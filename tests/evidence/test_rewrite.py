@@ -16,7 +16,7 @@ from suffice.deadline import Deadline, within
 from suffice.errors import ModelError
 from suffice.evidence.retrieve import Rewriter, find_more, messages, read_queries, sure
 from suffice.evidence.search import Search
-from suffice.models.wire import blocking
+from suffice.models.wire import client
 from suffice.pipeline import Pipeline
 from suffice.settings import CollectionSettings, DraftSettings, SearchSettings
 from suffice.testing import Reply, ScriptedUpstream, broken, empty, fails, page, says, slow
@@ -250,5 +250,5 @@ def test_a_retriever_that_takes_no_queries_costs_no_call(library: Library) -> No
 
 @pytest.fixture(autouse=True)
 def no_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(blocking, "sleep", lambda seconds: None)
+    monkeypatch.setattr(client, "sleep", lambda seconds: None)
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)

@@ -14,7 +14,7 @@ from suffice.errors import SettingsError
 from suffice.models.llm.replies import Word, occurs_in, read_assessment, read_rulings, support_word
 from suffice.models.llm.verifier import SURE, LlmVerifier, open_llm_verifier
 from suffice.models.verifier import Pair, SupportScore, Thresholds
-from suffice.models.wire import blocking
+from suffice.models.wire import client
 from suffice.settings import DraftSettings, LlmSettings
 from suffice.testing import (
     Reply,
@@ -49,7 +49,7 @@ QUESTION = Pair("How long is parental leave?", EVIDENCE)
 @pytest.fixture(autouse=True)
 def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
     """Waits between retries are not waited for."""
-    monkeypatch.setattr(blocking, "sleep", lambda seconds: None)
+    monkeypatch.setattr(client, "sleep", lambda seconds: None)
 
 
 def judged(*script: Reply, pair: Pair = CLAIM, **changes: Any) -> SupportScore:

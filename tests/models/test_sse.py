@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suffice.models.wire.blocking import EventReader, Sent
+from suffice.models.wire.replies import Event, EventReader
 
 DATA = st.sampled_from(['{"a": 1}', '{"b": "x\u2028y"}', "[DONE]", '{\n"c":\n[1]\n}'])
 
 
-def read(sent: bytes, cuts: set[int]) -> list[Sent]:
+def read(sent: bytes, cuts: set[int]) -> list[Event]:
     places = [0, *sorted(cut for cut in cuts if cut < len(sent)), len(sent)]
     reader = EventReader()
     found = [one for begin, end in pairwise(places) for one in reader.feed(sent[begin:end])]

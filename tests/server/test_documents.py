@@ -14,7 +14,7 @@ import pytest
 from suffice.access.keys import Principals
 from suffice.evidence.library import Library
 from suffice.log.log import Log
-from suffice.models.wire.blocking import EventReader
+from suffice.models.wire.replies import EventReader
 from suffice.settings import RouteSettings, Settings
 from tests.server.gateway import RunningGateway, routes, running
 from tests.waiting import PATIENCE

@@ -27,7 +27,7 @@ from suffice.models.chat import (
     fenced,
     piece,
 )
-from suffice.models.wire.blocking import ask
+from suffice.models.wire.client import ask
 from suffice.models.wire.endpoint import Endpoint
 from suffice.settings import DraftSettings, JudgeSettings
 from suffice.text.instructions import instructs

@@ -11,7 +11,7 @@ from suffice.draft.reading import PLAIN, Brief, read_draft
 from suffice.errors import ModelUnreachable
 from suffice.evidence.sanitize import flagged, sanitized
 from suffice.models.chat import Message, chat_body, chat_endpoint, piece
-from suffice.models.wire.blocking import ask, events
+from suffice.models.wire.client import ask, events
 from suffice.models.wire.endpoint import Endpoint
 from suffice.settings import DraftSettings
 from suffice.types import Draft, Evidence, Passage

@@ -25,7 +25,7 @@ from suffice.models.chat import (
 from suffice.models.embedder import Embedder
 from suffice.models.llm.replies import loaded
 from suffice.models.llm.verifier import Cache, cache_key
-from suffice.models.wire.blocking import ask
+from suffice.models.wire.client import ask
 from suffice.models.wire.endpoint import Endpoint
 from suffice.settings import DraftSettings, SearchSettings
 from suffice.text.question import several, with_subject

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from suffice.models.embedder import OnnxEmbedder, Vectors, pooled_vectors, windows
-from suffice.models.wire.blocking import ask
+from suffice.models.wire.client import ask
 from suffice.models.wire.endpoint import Endpoint, endpoint_url
 from suffice.settings import EmbedderSettings
 

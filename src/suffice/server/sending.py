@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import suppress
 from typing import Any, ParamSpec, TypeVar
 
@@ -171,14 +171,3 @@ async def offload(size: int, call: Callable[P, T], *args: P.args, **kwargs: P.kw
     if size <= LARGE:
         return call(*args, **kwargs)
     return await asyncio.to_thread(call, *args, **kwargs)
-
-
-def taken(values: Iterable[T]) -> tuple[list[T], Exception | None]:
-    """The values up to the first exception, and the exception, if any."""
-    found: list[T] = []
-    try:
-        for value in values:
-            found.append(value)
-    except Exception as problem:  # for the caller to raise after the values
-        return found, problem
-    return found, None

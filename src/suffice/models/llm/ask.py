@@ -17,7 +17,7 @@ from typing import Any
 from suffice.errors import ModelError
 from suffice.models.chat import STOPPED, Message, chat_body, fence, fenced, piece
 from suffice.models.llm.replies import SUFFICIENCY_SCHEMA, SUPPORT_SCHEMA
-from suffice.models.wire.blocking import ask
+from suffice.models.wire.client import ask
 from suffice.models.wire.endpoint import Endpoint
 from suffice.settings import LlmSettings
 

@@ -1,6 +1,6 @@
 """Calls an OpenAI-compatible URL.
 
-Code without I/O builds requests, and classifies and parses replies (`endpoint`, `failures`,
-`attempts`, `replies`, `sse`). `blocking` runs it in a thread, and `suffice.server.openai.upstream`
-on the event loop.
+endpoint  the URL: the request to send, and errors about it
+replies   parsing of replies and streams
+client    the calls, over a transport that blocks or runs on an event loop
 """

@@ -150,7 +150,7 @@ class Codec:
 
 
 @dataclass(frozen=True, slots=True)
-class Send:
+class Request:
     """A request to send within `seconds`."""
 
     method: str
@@ -191,7 +191,7 @@ class Endpoint:
             return self.url
         return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="").geturl()
 
-    def request(self, body: Body | None, seconds: float) -> Send:
+    def request(self, body: Body | None, seconds: float) -> Request:
         """The request with this body, or a GET request without a body."""
         if seconds <= 0:
             raise self.late()
@@ -202,9 +202,9 @@ class Endpoint:
         if self.key:
             headers["Authorization"] = f"Bearer {self.key}"
         if body is None:
-            return Send("GET", self.url, headers, None, seconds)
+            return Request("GET", self.url, headers, None, seconds)
         headers["Content-Type"] = "application/json"
-        return Send("POST", self.url, headers, self.codec.encode(body), seconds)
+        return Request("POST", self.url, headers, self.codec.encode(body), seconds)
 
     def problem(self, why: str, remedy: str, detail: str = "", **more: Any) -> CallFailed:
         """The error for a failed call. `CallFailed` explains the other fields."""
@@ -229,7 +229,14 @@ class Endpoint:
                 for name, value in error.items()
             }
         return self.problem(
-            why, remedy, detail, kind=kind_of(status), status=status, wait=wait, error=error
+            why,
+            remedy,
+            detail,
+            kind=kind_of(status),
+            status=status,
+            wait=wait,
+            error=error,
+            again=status in AGAIN,
         )
 
     def _error_in(self, data: bytes) -> Any:

@@ -12,36 +12,36 @@ import re
 import time
 from collections.abc import (
     AsyncGenerator,
-    AsyncIterator,
     Awaitable,
     Callable,
     Iterator,
     Mapping,
     Sequence,
 )
-from contextlib import aclosing, asynccontextmanager, contextmanager
+from contextlib import aclosing, contextmanager
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import lru_cache
 from logging import INFO, WARNING
-from typing import Any, Protocol
+from typing import Any, ParamSpec, Protocol, TypeVar
 
 import httpx2
 
 from suffice.errors import ModelUnreachable
-from suffice.models.wire.blocking import Head, ReplyReader, Wait, attempts
+from suffice.models.wire.client import fetch, stream
 from suffice.models.wire.endpoint import (
     PASSED,
+    Body,
     CallFailed,
     Codec,
     Endpoint,
     Kind,
-    Send,
+    Request,
     endpoint_url,
 )
 from suffice.server.errors import ApiError, decode, encode
 from suffice.server.openai.passthrough import reads_as_text
-from suffice.server.sending import offload, taken
+from suffice.server.sending import offload
 from suffice.server.telemetry.stats import FIELDS, NOW, TEXTS, fell_back, upstream_failed
 from suffice.settings import BreakerSettings
 
@@ -54,7 +54,8 @@ _CODEC = Codec(encode, decode)
 CHAT, RESPONSES = "chat/completions", "responses"
 _CODES = {429: "upstream_rate_limit", 503: "upstream_unavailable", 504: "upstream_timeout"}
 _STATUSES = {Kind.RATE_LIMIT: 429, Kind.OPEN: 503, Kind.TIMEOUT: 504}
-Body = Mapping[str, Any]
+P = ParamSpec("P")
+T = TypeVar("T")
 _NAMED = re.compile(r"[A-Za-z_]+(?:\.[A-Za-z_]+|\[\d{1,4}\])*")
 _url = lru_cache(maxsize=256)(httpx2.URL)
 """Parses a URL. Each upstream is called at the same few."""
@@ -160,31 +161,31 @@ class Upstream:
     async def ask(
         self, body: Body, path: str = CHAT, *, until: float | None = None
     ) -> dict[str, Any]:
-        return await self._whole(path, body, until)
+        return await self._fetched(path, body, until)
 
     async def get(self, path: str, *, until: float | None = None) -> dict[str, Any]:
-        return await self._whole(path, None, until)
+        return await self._fetched(path, None, until)
 
     async def events(
         self, body: Body, path: str = CHAT, *, until: float | None = None
     ) -> AsyncGenerator[dict[str, Any], None]:
         endpoint, until = self._endpoint(path, _MOST_STREAMED), self._until(until)
-        with _faults(endpoint):
-            async with self._opened(endpoint, body, until) as reply:
-                # Streams of other paths have their own final event.
-                kind = reply.headers.get("content-type", "")
-                reader = ReplyReader.of_stream(endpoint, kind, ends=path == CHAT)
-                async for value in _values(reader, reply, until):
+        _note_model(body)
+        # Streams of other paths have their own final event.
+        values = stream(endpoint, body, until, EventLoopTransport(self.client), ends=path == CHAT)
+        with _faults():
+            async with aclosing(values):
+                async for value in values:
                     yield value
 
     def late(self) -> UpstreamFault:
         return UpstreamFault(self._endpoint(CHAT).late())
 
-    async def _whole(self, path: str, body: Body | None, until: float | None) -> dict[str, Any]:
+    async def _fetched(self, path: str, body: Body | None, until: float | None) -> dict[str, Any]:
         endpoint, until = self._endpoint(path), self._until(until)
-        with _faults(endpoint):
-            async with self._opened(endpoint, body, until) as reply:
-                return await anext(_values(ReplyReader(endpoint), reply, until))
+        _note_model(body)
+        with _faults():
+            return await fetch(endpoint, body, until, EventLoopTransport(self.client))
 
     def _until(self, until: float | None) -> float:
         return asyncio.get_running_loop().time() + self.timeout if until is None else until
@@ -201,97 +202,66 @@ class Upstream:
             codec=_CODEC,
         )
 
-    @asynccontextmanager
-    async def _opened(
-        self, endpoint: Endpoint, body: Body | None, until: float
-    ) -> AsyncIterator[httpx2.Response]:
-        """Open a reply with a success status."""
-        if (stats := NOW.get()) is not None and body is not None:
-            stats.model = str(body.get("model") or "")
-        reply = await self._sent(endpoint, body, until)
-        try:
-            yield reply
-        finally:
-            await reply.aclose()
 
-    async def _sent(self, endpoint: Endpoint, body: Body | None, until: float) -> Any:
-        steps = attempts(endpoint, body, until, asyncio.get_running_loop().time)
-        stats = NOW.get()
-        step, reply = await offload(stats.received if stats else 0, next, steps), None
-        while True:
-            result: Head | bytes | None = None
-            try:
-                if isinstance(step, Send):
-                    reply = await self._send(step, until)
-                    result = Head(reply.status_code, reply.headers)
-                elif isinstance(step, Wait):
-                    noted(step.failed)
-                    await asyncio.sleep(step.seconds)
-                elif reply is not None:
-                    result = await _read(endpoint, reply, until)
-            except Exception as problem:
-                step = steps.throw(problem)
-                continue
-            try:
-                step = steps.send(result)
-            except StopIteration:
-                return reply
-
-    async def _send(self, step: Send, until: float) -> httpx2.Response:
-        headers = dict(step.headers)
-        request = self.client.build_request(
-            step.method, _url(step.url), content=step.content, headers=headers
-        )
-        async with asyncio.timeout_at(until):
-            return await self.client.send(request, stream=True)
+def _note_model(body: Body | None) -> None:
+    """Note the requested model in the statistics of the current request."""
+    if (stats := NOW.get()) is not None and body is not None:
+        stats.model = str(body.get("model") or "")
 
 
 @contextmanager
-def _faults(endpoint: Endpoint) -> Iterator[None]:
+def _faults() -> Iterator[None]:
     try:
-        with endpoint.failures():
-            yield
+        yield
     except CallFailed as failed:
         raise UpstreamFault(failed) from failed.__cause__
 
 
-async def _read(endpoint: Endpoint, reply: httpx2.Response, until: float) -> bytes:
-    reader = ReplyReader(endpoint)
-    try:
-        async for part in _parts(reply, until):
-            list(reader.feed(part))
-    finally:
-        await reply.aclose()
-    return reader.body
+@dataclass(frozen=True, slots=True)
+class EventLoopTransport:
+    """Runs calls on the event loop."""
 
+    client: httpx2.AsyncClient
 
-async def _values(
-    reader: ReplyReader, reply: httpx2.Response, until: float
-) -> AsyncIterator[dict[str, Any]]:
-    async for part in _parts(reply, until):
-        values, problem = await offload(reader.pending + len(part), taken, reader.feed(part))
-        for value in values:
-            yield value
-        if problem is not None:
-            raise problem
-        if reader.done:
-            return
-    values, problem = await offload(reader.pending, taken, reader.close())
-    for value in values:
-        yield value
-    if problem is not None:
-        raise problem
+    def clock(self) -> float:
+        return asyncio.get_running_loop().time()
 
-
-async def _parts(reply: httpx2.Response, until: float) -> AsyncIterator[bytes]:
-    parts = aiter(reply.aiter_bytes())
-    while True:
-        # Each part may be read by another task, and a timeout applies to one task only.
+    async def send(self, request: Request, until: float) -> httpx2.Response:
+        built = self.client.build_request(
+            request.method,
+            _url(request.url),
+            content=request.content,
+            headers=dict(request.headers),
+        )
         async with asyncio.timeout_at(until):
-            part = await anext(parts, None)
-        if part is None:
-            return
-        yield part
+            return await self.client.send(built, stream=True)
+
+    async def parts(
+        self, endpoint: Endpoint, response: httpx2.Response, until: float
+    ) -> AsyncGenerator[bytes, None]:
+        parts = aiter(response.aiter_bytes())
+        while True:
+            # Each part may be read by another task, and a timeout applies to one task only.
+            async with asyncio.timeout_at(until):
+                part = await anext(parts, None)
+            if part is None:
+                return
+            yield part
+
+    async def close(self, response: httpx2.Response) -> None:
+        await response.aclose()
+
+    async def wait(self, seconds: float, failed: CallFailed) -> None:
+        noted(failed)
+        await asyncio.sleep(seconds)
+
+    async def compute(
+        self, size: int | None, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        stats = NOW.get()
+        if size is None:
+            size = stats.received if stats else 0
+        return await offload(size, call, *args, **kwargs)
 
 
 class State(StrEnum):
