@@ -48,6 +48,14 @@ def pytest_configure(config: pytest.Config) -> None:
             config.add_cleanup(lambda: outputs.forget(made))
 
 
+@pytest.fixture(autouse=True)
+def _runs_models(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Tests of threads, deadlines and cancelling run each model as often as the product does."""
+    outputs.RECALLS.append(request.node.get_closest_marker("runs_models") is None)
+    yield
+    outputs.RECALLS.pop()
+
+
 @pytest.fixture(scope="session")
 def handbook() -> Path:
     return HANDBOOK

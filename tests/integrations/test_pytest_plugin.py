@@ -19,12 +19,18 @@ APP = """
 async def answer(question):
     if "king" in question:
         return "I do not know.", []
-    return "Parental leave lasts {} weeks.", ["Parental leave lasts 18 weeks."]
+    weeks = 52 if "sabbatical" in question else 18
+    return f"Parental leave lasts {weeks} weeks.", ["Parental leave lasts 18 weeks."]
 """
-CASES = [
+CASES: list[dict[str, object]] = [
     {"question": "How long is parental leave?", "answerable": True, "answers_all": [["18"]]},
     {"question": "Who is king?", "answerable": False},
 ]
+WRONG: dict[str, object] = {
+    "question": "How long is parental leave, not the sabbatical?",
+    "answerable": True,
+    "answers_all": [["18"]],
+}
 
 
 def ran(folder: Path) -> subprocess.CompletedProcess[str]:
@@ -56,21 +62,17 @@ def test_assert_grounded() -> None:
 
 
 def test_golden_files_of_an_application(tmp_path: Path) -> None:
-    folder = project(tmp_path, "suffice_app = app:answer", CASES)
-    (folder / "app.py").write_text(APP.replace("{}", "18"))
+    folder = project(tmp_path, "suffice_app = app:answer", [*CASES, WRONG])
+    (folder / "app.py").write_text(APP)
     (folder / "test_own.py").write_text(
         "def test_it(assert_grounded):\n"
         "    assert_grounded('Leave lasts 52 weeks.', ['Leave lasts 18 weeks.'])\n"
     )
     done = ran(folder)
-    assert "1 failed, 2 passed" in done.stdout, done.stdout + done.stderr
-    assert "The answer is not grounded: WITHHOLD" in done.stdout
-    (folder / "test_own.py").unlink()
-    (folder / "app.py").write_text(APP.replace("{}", "52"))
-    done = ran(folder)
     assert done.returncode == 1
+    assert "2 failed, 2 passed" in done.stdout, done.stdout + done.stderr
+    assert "The answer is not grounded: WITHHOLD" in done.stdout
     assert "expected an answer, got WITHHOLD" in done.stdout
-    assert "1 failed, 1 passed" in done.stdout
 
 
 def test_golden_files_over_documents(tmp_path: Path) -> None:

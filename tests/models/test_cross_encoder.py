@@ -181,6 +181,7 @@ def test_nor_does_sufficiency(fast: CrossEncoder) -> None:
         assert [s.passage for s in found] == [s.passage for s in expected]
 
 
+@pytest.mark.runs_models
 def test_nor_on_threads(fast: CrossEncoder, alone: list[SupportScore]) -> None:
     chosen = [0, 1, 2, 5, 6, 7] * 6
     with ThreadPoolExecutor(32) as pool:
@@ -515,6 +516,7 @@ def test_missing_files(folder: Path, tmp_path: Path) -> None:
         read_card(tmp_path / "nowhere")
 
 
+@pytest.mark.runs_models
 def test_many_threads_open_one_session(fast: CrossEncoder, monkeypatch: pytest.MonkeyPatch) -> None:
     started: list[Path] = []
     real = onnx.open_session

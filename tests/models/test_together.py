@@ -20,6 +20,8 @@ from suffice.settings import VerifierSettings
 from tests.fakes import HashEmbedder
 from tests.lab.eval.overlap import OverlapVerifier
 
+pytestmark = pytest.mark.runs_models
+
 
 class Slow:
     """Doubles numbers; the first run waits until it is told, so that the others queue up."""

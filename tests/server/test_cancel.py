@@ -24,6 +24,7 @@ from suffice.testing import ScriptedUpstream, says
 from tests.server.gateway import QUESTION, RIGHT, WRONG, RunningGateway, plays, routes, running
 from tests.waiting import PATIENCE, until
 
+pytestmark = pytest.mark.runs_models
 BODY = {"messages": [{"role": "user", "content": QUESTION}]}
 
 

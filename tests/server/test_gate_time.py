@@ -17,6 +17,7 @@ from suffice.testing import ScriptedUpstream, says
 from tests.server.gateway import QUESTION, RIGHT, RunningGateway, plays, routes, running
 from tests.waiting import until
 
+pytestmark = pytest.mark.runs_models
 BODY = {"messages": [{"role": "user", "content": QUESTION}]}
 ENDLESS = "Is this a megabyte of evidence?"
 

@@ -22,7 +22,7 @@ from suffice.server.openai import carried_evidence
 from suffice.text.when import asked_about, timeless
 from suffice.types import Evidence, Passage, Retrieved
 
-_LENGTH = 600
+_LENGTH = 400
 _GROWTH = 4
 _FLOOR = 0.01
 """Seconds of processor time. What takes less for the longest text is fast enough."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import product
@@ -341,9 +341,11 @@ Node = tuple[Any, ...]
 Onward = Callable[[Node], Iterator[Node]]
 
 
-def _walk(automaton: _Automaton, starts: list[Node], onward: Onward, goal: Node) -> str | None:
-    """The letters on the way from one of the starts to a node that begins like the goal. The last
-    item of a node is the letter read last."""
+def _walk(
+    automaton: _Automaton, starts: list[Node], onward: Onward, found: Callable[[Node], bool]
+) -> str | None:
+    """The letters on the way from one of the starts to a node that is searched for. The last item
+    of a node is the letter read last."""
     parents: dict[Node, Node | None] = dict.fromkeys(starts)
     queue = deque(starts)
     while queue and len(parents) < _LIMIT:
@@ -352,7 +354,7 @@ def _walk(automaton: _Automaton, starts: list[Node], onward: Onward, goal: Node)
             if there in parents:
                 continue
             parents[there] = here
-            if there[: len(goal)] == goal:
+            if found(there):
                 word, place = "", there
                 while (parent := parents[place]) is not None:
                     word, place = automaton.letters[place[-1]] + word, parent
@@ -361,18 +363,28 @@ def _walk(automaton: _Automaton, starts: list[Node], onward: Onward, goal: Node)
     return "" if queue else None
 
 
+def _grouped(states: Iterable[int], part: list[int]) -> list[list[int]]:
+    """The states of each strongly connected part. One walk from all states of a part tells that no
+    state of it has what is searched for; only else each state is asked alone."""
+    groups: dict[int, list[int]] = {}
+    for state in states:
+        groups.setdefault(part[state], []).append(state)
+    return list(groups.values())
+
+
 def _nested(automaton: _Automaton) -> str | None:
     """A text that one loop reads in two ways: exponential time."""
-    part, done = automaton.open, set[int]()
-    for state in automaton.looping(part):
-        if part[state] not in done:
-            done.add(part[state])
-            inside = [n for n in automaton.looping(part) if part[n] == part[state]]
-            for one in inside:
-                starts: list[Node] = [(one, one, False, n) for n in automaton.fits[one]]
-                word = _walk(automaton, starts, _twice(automaton, one), (one, one, True))
-                if word is not None:
-                    return word
+    for group in _grouped(automaton.looping(automaton.open), automaton.open):
+        onward = _twice(automaton, group[0])
+        starts: list[Node] = [(n, n, False, letter) for n in group for letter in automaton.fits[n]]
+        if _walk(automaton, starts, onward, lambda node: node[0] == node[1] and node[2]) is None:
+            continue
+        for one in group:
+            starts = [(one, one, False, letter) for letter in automaton.fits[one]]
+            goal = (one, one, True)
+            word = _walk(automaton, starts, onward, lambda node, goal=goal: node[:3] == goal)
+            if word is not None:
+                return word
     return None
 
 
@@ -394,11 +406,17 @@ def _twice(automaton: _Automaton, state: int) -> Onward:
 
 def _restarted(automaton: _Automaton) -> str | None:
     """A text that leads the search from each of its places into one loop."""
-    for state in automaton.looping(automaton.open):
-        starts: list[Node] = [(-1, state, n) for n in automaton.fits[state]]
-        word = _walk(automaton, starts, _from_everywhere(automaton, state), (state, state))
-        if word is not None:
-            return word
+    for group in _grouped(automaton.looping(automaton.open), automaton.open):
+        onward = _from_everywhere(automaton, group[0])
+        starts: list[Node] = [(-1, n, letter) for n in group for letter in automaton.fits[n]]
+        if _walk(automaton, starts, onward, lambda node: node[0] == node[1]) is None:
+            continue
+        for state in group:
+            starts = [(-1, state, letter) for letter in automaton.fits[state]]
+            goal = (state, state)
+            word = _walk(automaton, starts, onward, lambda node, goal=goal: node[:2] == goal)
+            if word is not None:
+                return word
     return None
 
 
@@ -421,16 +439,23 @@ def _from_everywhere(automaton: _Automaton, state: int) -> Onward:
 
 def _in_a_row(automaton: _Automaton) -> str | None:
     """A text that two loops of a pattern read, one after the other."""
-    whole, following = automaton.loops, automaton.next
+    whole, following, fits = automaton.loops, automaton.next, automaton.fits
     loops = [n for n, to in enumerate(following) if any(whole[one] == whole[n] for one in to)]
-    for other in automaton.looping(automaton.open):
-        towards = _reached(automaton.previous, other)
-        for state in loops:
-            if state in towards and whole[other] != whole[state]:
-                shared = automaton.fits[state] & automaton.fits[other]
-                starts: list[Node] = [(state, state, other, n) for n in shared]
-                onward = _from_loop_to_loop(automaton, state, other, towards)
-                word = _walk(automaton, starts, onward, (state, other, other))
+    firsts = _grouped(loops, whole)
+    for others in _grouped(automaton.looping(automaton.open), automaton.open):
+        towards = _reached(automaton.previous, others[0])
+        for states in firsts:
+            if states[0] not in towards or whole[others[0]] == whole[states[0]]:
+                continue
+            onward = _from_loop_to_loop(automaton, states[0], others[0], towards)
+            pairs = list(product(states, others))
+            starts: list[Node] = [(s, s, o, n) for s, o in pairs for n in fits[s] & fits[o]]
+            if _walk(automaton, starts, onward, lambda node: node[1] == node[2]) is None:
+                continue
+            for state, other in pairs:
+                starts = [(state, state, other, n) for n in fits[state] & fits[other]]
+                goal = (state, other, other)
+                word = _walk(automaton, starts, onward, lambda node, goal=goal: node[:3] == goal)
                 if word is not None:
                     return word
     return None

@@ -82,15 +82,16 @@ def _methods() -> dict[tuple[str | None, str], list[str]]:
     it, or "" where it is passed on."""
     found: dict[tuple[str | None, str], list[str]] = defaultdict(list)
     for path, tree in _trees().items():
-        taken = {
-            node.value: node.attr
-            for node in ast.walk(tree)
-            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
-        }
+        names: list[ast.Name] = []
+        taken: dict[ast.expr, str] = {}
         for node in ast.walk(tree):
-            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
-                for file in (str(path), None):
-                    found[file, node.id].append(taken.get(node, ""))
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+                taken[node.value] = node.attr
+            elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+                names.append(node)
+        for name in names:
+            for file in (str(path), None):
+                found[file, name.id].append(taken.get(name, ""))
     return found
 
 

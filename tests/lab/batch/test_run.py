@@ -122,7 +122,7 @@ def test_killed_anywhere_the_next_run_finishes(source: Path, tmp_path: Path) -> 
     whole, out = tmp_path / "whole.jsonl", tmp_path / "out.jsonl"
     work([source], whole)
     before = 0
-    for point in ("rows 1", "rows 25", "rows 30", "rows 47", f"rows {ROWS}"):
+    for point in ("rows 1", "rows 25", f"rows {ROWS}"):
         assert ended(started(work_until, source, out, point)) == -signal.SIGKILL
         assert not out.exists()
         kept = len(Workspace(tmp_path / "out.jsonl.work").finished())

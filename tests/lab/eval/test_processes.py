@@ -75,7 +75,7 @@ def test_processes_decide_as_one_does(folder: Path) -> None:
 
 
 def test_the_command_shows_all_tables(folder: Path) -> None:
-    run = CliRunner().invoke(cli, ["eval", str(folder), "--leave-out", "--workers", "2", "--quiet"])
+    run = CliRunner().invoke(cli, ["eval", str(folder), "--leave-out", "--quiet"])
     assert run.exit_code == 0, run.output
     for words in ("answers with the recorded LLM", "thresholds chosen on the other collections"):
         assert words in run.output
