@@ -1,7 +1,8 @@
 """How many machines a load needs, from measured figures, and how a queue behaves before them.
 
-The arithmetic uses results/gateway.json, record.json and speed.json. The simulation draws requests
-at random times (Poisson) and work of random size (log-normal), and refuses what exceeds the queue.
+The arithmetic uses gateway.json, record.json and speed.json of docs/results. The simulation draws
+requests at random times (Poisson) and work of random size (log-normal), and refuses what exceeds
+the queue.
 """
 
 from __future__ import annotations

@@ -35,10 +35,10 @@ def picture() -> str:
     console = Console(record=True, width=92, force_terminal=True, file=StringIO())
     with TemporaryDirectory() as folder:
         library = Library.open(Path(folder) / "s.db", create=True)
-        library.add(ROOT / "examples" / "handbook")
+        library.add(ROOT / "src" / "suffice" / "handbook")
         pipeline = Pipeline.of(library.search(), library.embedder)
         for question in QUESTIONS:
-            command = f'suffice ask "{question}" --docs examples/handbook'
+            command = f'suffice ask "{question}" --docs src/suffice/handbook'
             console.print(Text.assemble(("$ ", "bold green"), command))
             show_verdict(pipeline.answer(question), console)
             console.print()

@@ -24,7 +24,7 @@ from tests.postgres import place, postgres, postgres_url
 __all__ = ["any_day", "no_network", "place", "postgres", "postgres_url"]  # fixtures
 
 ROOT = Path(__file__).parent.parent
-HANDBOOK = ROOT / "examples" / "handbook"
+HANDBOOK = ROOT / "src" / "suffice" / "handbook"
 SHIPPED = sqlite.WRITER
 
 # The same examples in every run, however busy the machine is: a red run can be repeated.

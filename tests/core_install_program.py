@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 from types import ModuleType
 from typing import Any
 
-HANDBOOK = Path(__file__).parent.parent / "examples" / "handbook"
+HANDBOOK = Path(__file__).parent.parent / "src" / "suffice" / "handbook"
 ANSWER, EVIDENCE = "Leave is 18 weeks [1].", "Leave is 16 weeks."
 
 

@@ -70,6 +70,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Where the commands of the docs run: the handbook, a store with one decision, some cases."""
     folder = tmp_path_factory.mktemp("docs")
     (folder / "examples").symlink_to(ROOT / "examples")
+    (folder / "src").symlink_to(ROOT / "src")
     (folder / "answer.txt").write_text(ANSWER, encoding="utf-8")
     (folder / "evidence.json").write_text(json.dumps(EVIDENCE), encoding="utf-8")
     row = {"id": 1, "question": "How often?", "evidence": EVIDENCE, "answer": ANSWER}
@@ -89,7 +90,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def record(folder: Path) -> str:
     """The id of a recorded decision in the folder's store."""
-    assert suffice(folder, "index", "examples/handbook", "--quiet")[0] == 0
+    assert suffice(folder, "index", "src/suffice/handbook", "--quiet")[0] == 0
     asked = "How many days per week may I work remotely?"
     code, out = suffice(folder, "ask", asked, "--store", "suffice.db", "--json")
     assert code == 0
@@ -142,7 +143,7 @@ def test_python_runs_and_prints_what_it_says(
 def test_commands_run(
     page: Path, folder: Path, record: str, gateway: str, upstream: ScriptedUpstream
 ) -> None:
-    known = {"DIR": "examples/handbook", "FOLDER": "cases", "URL": upstream.url, "ID": record}
+    known = {"DIR": "src/suffice/handbook", "FOLDER": "cases", "URL": upstream.url, "ID": record}
     for block in blocks(page, "sh", "bash"):
         for line in block.replace("\\\n", " ").splitlines():
             for command in re.split(r" && ", line):

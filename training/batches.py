@@ -13,8 +13,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from bert import LONGEST
-from encoded import UNKNOWN
+from .bert import LONGEST
+from .encoded import UNKNOWN
 
 ROWS = 1024
 """The most rows of a batch."""

@@ -1,6 +1,6 @@
 """Fit the blend of the learned gate, and make it a probability.
 
-    python training/blend.py --pairs build [--fast build/fast] [--strong build/large]
+    python -m training.blend --pairs build [--fast build/fast] [--strong build/large]
 
 Fitted on held.jsonl.gz, questions that no verifier was trained on; slope and shift come from the
 dev questions of near.jsonl.gz. What the verifiers say is read from the folders, calibrated as their
@@ -20,13 +20,14 @@ from typing import Any
 
 import numpy as np
 
-from calibrate import NEAR, balanced, chance, judged, logistic, print_scores
-from measure import Item
-from rows import read
 from suffice.gate.policies.learned import Features, features_of
 from suffice.lab.eval.gate import evidence_of
 from suffice.models.catalog import open_embedder, open_verifier
 from suffice.settings import EmbedderSettings, VerifierSettings
+
+from .calibrate import NEAR, balanced, chance, judged, logistic, print_scores
+from .measure import Item
+from .rows import read
 
 OUT = Path(__file__).parent.parent / "src/suffice/gate/policies/blend.json"
 Floats = np.ndarray[Any, Any]

@@ -1,6 +1,6 @@
 """Make the tiers' margins probabilities: one line in log-odds a question, fitted on dev pairs.
 
-    python training/calibrate.py --pairs build --judged FOLDER --out FILE
+    python -m training.calibrate --pairs build --judged FOLDER --out FILE
 
 FOLDER holds near.npy and public.npy, as train.py wrote them. The line is fitted on the written
 cases and the real documents, every set counting alike, since they are nearest to use; the public
@@ -18,8 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from measure import Item, auroc, items
-from rows import read
+from .measure import Item, auroc, items
+from .rows import read
 
 Floats = np.ndarray[Any, Any]
 Line = dict[str, float]

@@ -1,12 +1,12 @@
 """Cut the passages of annotated cases from the documents of other projects.
 
-    git clone --bare REPOSITORY checkouts/SOURCE    # each source of collected/sources.json
-    python training/collect.py --checkouts checkouts --out build/collected.jsonl.gz \
+    git clone --bare REPOSITORY checkouts/SOURCE    # each source of data/collected/sources.json
+    python -m training.collect --checkouts checkouts --out build/collected.jsonl.gz \
         --found build/found.jsonl.gz
 
-This repository holds where a passage stands (collected/places.jsonl) and what was written about it,
-not its text. Each passage is the text between two places of a document, below its heading; a hash
-tells whether it is still the text that was annotated.
+This repository holds where a passage stands (data/collected/places.jsonl) and what was written
+about it, not its text. Each passage is the text between two places of a document, below its
+heading; a hash tells whether it is still the text that was annotated.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from rows import read_lines
 from suffice.evidence.read import SUFFIXES, read_bytes
 from suffice.evidence.read.frontmatter import split as front_matter
 from suffice.evidence.read.source import decode, first_heading, storable
@@ -32,7 +31,9 @@ from suffice.models.catalog import open_embedder
 from suffice.settings import EmbedderSettings, PassageSettings
 from suffice.text.readable import readable
 
-PLACES = Path(__file__).parent / "collected"
+from .rows import read_lines
+
+PLACES = Path(__file__).parent / "data" / "collected"
 
 
 def main() -> None:

@@ -1,6 +1,6 @@
 """Fit the probability that quotations answer a question.
 
-    python training/confidence.py --data ../shared/data --retrieved build/retrieved.jsonl
+    python -m training.confidence --data ../shared/data --retrieved build/retrieved.jsonl
 
 Needs no GPU. The extractive drafter writes for questions that no verifier was trained on: the held
 written cases, each with its answer among the passages and without it, and the questions on the real
@@ -22,9 +22,6 @@ from typing import Any
 
 import numpy as np
 
-from calibrate import balanced, ece, logistic
-from measure import auroc
-from rows import read_lines
 from suffice.draft.extractive import Extractive
 from suffice.evidence.split import embedded_text
 from suffice.gate.policies.learned import Learned
@@ -41,10 +38,14 @@ from suffice.settings import (
 )
 from suffice.types import Draft, Evidence, Passage, Retrieved
 from suffice.verdict.confidence import FILE, SURE
-from written import Passage as Marked
-from written import Stock, Twins, annotated, held_cases
 
-ANNOTATIONS = Path(__file__).parent / "written"
+from .calibrate import balanced, ece, logistic
+from .measure import auroc
+from .rows import read_lines
+from .written import Passage as Marked
+from .written import Stock, Twins, annotated, held_cases
+
+ANNOTATIONS = Path(__file__).parent / "data" / "written"
 TOP = SearchSettings().top_k
 ENOUGH_HELD = 0.7
 """The share of what an answer rests on that a right draft quotes."""

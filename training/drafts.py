@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rows import Label, Row, Task, cut, read, read_lines
+from .rows import Label, Row, Task, cut, read, read_lines
 
 FOUND = Path("build/found.jsonl.gz")
 TRUNK = "written+draft"

@@ -1,7 +1,7 @@
 """Rebuild the embedder that ships with the package: all-MiniLM-L6-v2 as an int8 ONNX file.
 
     pip install -r training/requirements.txt
-    python training/embedder.py
+    python -m training.embedder
 
 Run from the repository root. Writes model.onnx, tokenizer.json, card.json, LICENSE and NOTICE into
 --out. Every run gives the same bytes. --base takes the base model's wheel or an unpacked folder of
@@ -31,7 +31,7 @@ import onnxruntime
 from safetensors.numpy import load
 from tokenizers import Tokenizer
 
-from export import FLOAT, INT8, BertShape, Floats, Graph, Precision, bert_encoder, mean_pool
+from .export import FLOAT, INT8, BertShape, Floats, Graph, Precision, bert_encoder, mean_pool
 
 NAME = "minilm-l6-embedder"
 WINDOW = 256
@@ -46,7 +46,7 @@ BASE = {
 }
 OUT = Path("src/suffice/models/weights") / NAME
 CORPUS = Path("../shared/data/retrieval/scifact_corpus.jsonl.gz")
-HANDBOOK = Path("examples/handbook")
+HANDBOOK = Path("src/suffice/handbook")
 SAMPLE = 300
 LICENCE = Path(__file__).parent / "licences" / "Apache-2.0.txt"
 TOOLS = ("numpy", "onnx", "onnxruntime", "safetensors", "tokenizers")

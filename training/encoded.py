@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
-from rows import Label, Row, Span, Task
+from .rows import Label, Row, Span, Task
 
 WINDOW = 512
 UNKNOWN = -1

@@ -1,11 +1,11 @@
 """The benches' figures for all dev rows, and those on written cases and real documents.
 
-    python training/evaluate.py --pairs build --fast build/fast --strong build/large
+    python -m training.evaluate --pairs build --fast build/fast --strong build/large
 
 Scored from the folders that train.py wrote on a GPU: the CPU time for all rows is hours. How far
 the shipped file stands from the trained weights is measured on a sample and kept beside the
-figures. The calibration is that of the shipped cards. Writes results/grounding-TIER.json,
-results/sufficiency-TIER.json and results/written-TIER.json for each tier that is named.
+figures. The calibration is that of the shipped cards. Writes docs/results/grounding-TIER.json,
+docs/results/sufficiency-TIER.json and docs/results/written-TIER.json for each tier that is named.
 """
 
 from __future__ import annotations
@@ -19,14 +19,15 @@ from typing import Any
 
 import numpy as np
 
-from calibrate import NEAR, chance, ece, judged
-from measure import Item, auroc, margin, question_margin
-from rows import read
 from suffice.lab.eval import verifiers
 from suffice.lab.eval.run_record import run_record
 from suffice.lab.eval.verifiers import AGGREGATION, Bench, Judgement
 from suffice.models.catalog import open_verifier
 from suffice.settings import VerifierSettings
+
+from .calibrate import NEAR, chance, ece, judged
+from .measure import Item, auroc, margin, question_margin
+from .rows import read
 
 Floats = np.ndarray[Any, Any]
 BENCHES = {"grounding": (verifiers.GROUNDING, "g"), "sufficiency": (verifiers.SUFFICIENCY, "s")}
@@ -142,7 +143,7 @@ def main() -> None:
     parser.add_argument("--pairs", type=Path, required=True)
     parser.add_argument("--fast", type=Path)
     parser.add_argument("--strong", type=Path)
-    parser.add_argument("--out", type=Path, default=Path("results"))
+    parser.add_argument("--out", type=Path, default=Path("docs/results"))
     given = parser.parse_args()
     for tier, folder in (("fast", given.fast), ("strong", given.strong)):
         if not folder:

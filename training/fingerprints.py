@@ -1,7 +1,7 @@
 """Fingerprints of the texts that are measured on, so that a checkout without the data can tell
 whether a training row holds one of them.
 
-    python training/fingerprints.py --data ../shared/data
+    python -m training.fingerprints --data ../shared/data
 
 Writes tests/training/dev_fingerprints.txt: case ids, questions, answers, statements and drafts of
 `written` dev and `realdocs`, as short hashes of the folded text.
@@ -15,7 +15,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from rows import read, read_lines
+from .rows import read, read_lines
 
 FILE = Path(__file__).parent.parent / "tests" / "training" / "dev_fingerprints.txt"
 _DIGITS = 12

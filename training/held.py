@@ -1,6 +1,6 @@
 """A tenth of the sufficiency questions kept from the verifiers, to fit the gate's blend on.
 
-    python training/held.py --data ../shared/data --out held.jsonl.gz
+    python -m training.held --data ../shared/data --out held.jsonl.gz
 
 What a model was trained on it knows too well: a blend fitted there would trust it too much. Rows
 that share a question or a passage are kept together. Written as rows of the sufficiency format:
@@ -19,7 +19,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from rows import COMPANY, Answering, Row, Task, WordIndex, apart
+from .rows import COMPANY, Answering, Row, Task, WordIndex, apart
 
 SHARE = 10
 LARGEST = 100

@@ -1,6 +1,6 @@
 """Train the detector of instructions in documents, for `suffice.text.instructions`.
 
-    python training/instructions.py ROWS.jsonl … --ordinary PASSAGES.jsonl [--held SET …]
+    python -m training.instructions ROWS.jsonl … --ordinary PASSAGES.jsonl [--held SET …]
 
 A row is {"set", "text", "instructs": true or false, "weight"?}. Rows of the sets named by `--held`
 are not trained on, and the share flagged in each is printed. The threshold is chosen on ordinary
@@ -17,8 +17,9 @@ import numpy as np
 import scipy.sparse as sparse
 from sklearn.linear_model import LogisticRegression
 
-from rows import read_lines
 from suffice.text.instructions import BUCKETS, FILE, Model, buckets, folded, windows
+
+from .rows import read_lines
 
 Row = dict[str, Any]
 _PRUNED = 0.15

@@ -1,6 +1,6 @@
 """Judge pairs with an exported file, on the CPU: what train.py does on a GPU.
 
-    python training/judge.py --model FOLDER --pairs build/held.jsonl.gz --out build/fast/held.npy
+    python -m training.judge --model FOLDER --pairs build/held.jsonl.gz --out build/fast/held.npy
 
 Pairs beyond --most items of a set are not read: their logits are not numbers.
 """
@@ -14,10 +14,10 @@ from pathlib import Path
 import numpy as np
 from tokenizers import Tokenizer
 
-from calibrate import NEAR
-from embedder import open_session
-from rows import read, read_pairs
-from verifier import HEADS, Tokens, feed, tokens
+from .calibrate import NEAR
+from .embedder import open_session
+from .rows import read, read_pairs
+from .verifier import HEADS, Tokens, feed, tokens
 
 BATCH = 2048
 """Tokens read at a time, with padding."""

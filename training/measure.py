@@ -1,6 +1,6 @@
 """Figures of trained encoders on the dev pairs.
 
-    python training/measure.py --pairs build --judged FOLDER [FOLDER ...] [--together]
+    python -m training.measure --pairs build --judged FOLDER [FOLDER ...] [--together]
 
 FOLDER holds near.npy and public.npy, as train.py wrote them. With --together the folders are judged
 as one: the mean of their logits. AUROC for each set; for answers also by kind of error, and the
@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from rows import read
+from .rows import read
 
 Floats = np.ndarray[Any, Any]
 WORST = 2

@@ -1,7 +1,7 @@
-"""Compare ways to quantise the embedder; writes results/embedder.json.
+"""Compare ways to quantise the embedder; writes docs/results/embedder.json.
 
     pip install -r training/requirements.txt
-    python training/measure_embedder.py
+    python -m training.measure_embedder
 
 Takes the same --base and --corpus as embedder.py, run from the repository root. Times are given as
 ratios to the fused fp32 graph: variants run in turn within each round and the best round counts,
@@ -26,7 +26,7 @@ from onnxruntime.transformers import optimizer
 from tokenizers import Tokenizer
 from transformers import BertModel
 
-from embedder import (
+from .embedder import (
     CORPUS,
     HANDBOOK,
     TOOLS,
@@ -42,7 +42,7 @@ from embedder import (
     run,
     write_embedder,
 )
-from export import (
+from .export import (
     CONTRIB,
     FLOAT,
     INT8,
@@ -60,7 +60,7 @@ from export import (
     symmetric_int8,
 )
 
-RESULTS = Path("results/embedder.json")
+RESULTS = Path("docs/results/embedder.json")
 BASELINE = "fp32 fused"
 CHOSEN = "int8 per token, FastGelu (chosen)"
 SHAPES = ((1, 32), (1, 128), (1, 256), (16, 32), (16, 128), (16, 256))

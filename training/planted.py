@@ -1,7 +1,7 @@
 """Prepare rows that teach a verifier to recognise instructions planted in documents.
 
-    python training/planted.py --data ../shared/data --out build/planted.npz
-    python training/planted.py --ordinary PASSAGES.jsonl
+    python -m training.planted --data ../shared/data --out build/planted.npz
+    python -m training.planted --ordinary PASSAGES.jsonl
 
 The claim is always the same, `suffice.text.instructions.STATEMENT`; the evidence is a passage.
 planted.jsonl has whole passages, instructions.jsonl has sentences that are put into passages of the
@@ -21,14 +21,15 @@ from pathlib import Path
 
 import numpy as np
 
-from prepare import ANNOTATIONS, SEED, write
-from rows import Label, Row, Task, apart, read_lines
 from suffice.evidence.sanitize import suspicion
 from suffice.text.digest import pieces
 from suffice.text.instructions import STATEMENT, folded
-from written import Passage, training_cases
 
-HERE = Path(__file__).parent
+from .prepare import ANNOTATIONS, SEED, write
+from .rows import Label, Row, Task, apart, read_lines
+from .written import Passage, training_cases
+
+DATA = Path(__file__).parent / "data"
 _DRAWS = 2
 _PLAIN = 9000
 _LONGEST = 1500
@@ -71,7 +72,7 @@ def ordinary(data: Path) -> list[str]:
 
 
 def sentences(stock: list[str], draw: random.Random) -> Iterator[Row]:
-    for line in read_lines(HERE / "instructions.jsonl"):
+    for line in read_lines(DATA / "instructions.jsonl"):
         for _ in range(_DRAWS):
             around = Passage("" if draw.random() < _ALONE else shortened(draw.choice(stock), draw))
             put = around.with_sentence(draw.choice(_WAYS).format(line["text"]), draw, point=True)
@@ -80,7 +81,7 @@ def sentences(stock: list[str], draw: random.Random) -> Iterator[Row]:
 
 def passages(stock: list[str], draw: random.Random) -> Iterator[Row]:
     """Whole passages, each once alone and then with other text after and, half the time, before."""
-    for line in read_lines(HERE / "planted.jsonl"):
+    for line in read_lines(DATA / "planted.jsonl"):
         text = line["text"]
         starts = [text.index(piece) for piece in line["planted"]]
         spans = [(at, at + len(piece)) for at, piece in zip(starts, line["planted"], strict=True)]

@@ -1,6 +1,6 @@
 """Prepare the training rows.
 
-    python training/prepare.py --data ../shared/data --out build [--draws 7]
+    python -m training.prepare --data ../shared/data --out build [--draws 7]
 
 Needs no GPU. Writes pairs.npz, documents.npz, company.npz, questions.npz and records.npz (rows of
 the labelled sets, and what is made from them, by sort) and written-0.npz and on (the written cases,
@@ -19,15 +19,15 @@ from functools import partial
 from multiprocessing import Pool
 from pathlib import Path
 
-from drafts import draft_rows, drafted
-from encoded import Encoded, load_tokenizer
-from held import Held, held_rows
-from rows import Row, Task, all_rows, apart
-from written import training_cases, written_rows
+from .drafts import draft_rows, drafted
+from .encoded import Encoded, load_tokenizer
+from .held import Held, held_rows
+from .rows import Row, Task, all_rows, apart
+from .written import training_cases, written_rows
 
 SEED = 7
-ANNOTATIONS = Path(__file__).parent / "written"
-DRAFTS = Path(__file__).parent / "drafted"
+ANNOTATIONS = Path(__file__).parent / "data" / "written"
+DRAFTS = Path(__file__).parent / "data" / "drafted"
 MOST = {"pairs": 5000, "documents": 9000, "company": 1500, "questions": 9000, "records": 9000}
 """The most rows of an origin, by sort: a large set of short pairs must not decide everything."""
 SHORT = set(

@@ -1,6 +1,6 @@
 """Count in how many passages of the training rows each word stands, for `suffice.text.words`.
 
-    python training/rarity.py [--data ../shared/data]
+    python -m training.rarity [--data ../shared/data]
 
 Needs no GPU. Writes words by level, commonest first; a word that is not written is rare.
 """
@@ -13,8 +13,9 @@ from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
-from rows import apart
 from suffice.text.words import FILE, LEVELS, folded
+
+from .rows import apart
 
 _COMMON = 3.0
 """The logarithm of passages to one that holds the word, under which it tells nothing: 1 in 20."""

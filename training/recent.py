@@ -1,6 +1,6 @@
 """Prepare a short round: the newest written cases twice, the drafts, and a part of the older rows.
 
-    python training/recent.py --data ../shared/data --out build --first 49
+    python -m training.recent --data ../shared/data --out build --first 49
 
 Needs no GPU. Writes new-1.npz and new-2.npz (the cases of file FIRST and later, each with other
 evidence), old.npz (some of the other cases), drafts.npz, and few.npz (a part of the labelled rows),
@@ -13,10 +13,10 @@ import argparse
 import random
 from pathlib import Path
 
-from drafts import draft_rows, drafted
-from prepare import ANNOTATIONS, DRAFTS, labelled, write
-from rows import read_lines
-from written import training_cases, written_rows
+from .drafts import draft_rows, drafted
+from .prepare import ANNOTATIONS, DRAFTS, labelled, write
+from .rows import read_lines
+from .written import training_cases, written_rows
 
 FEW = {"documents": 25_000, "questions": 15_000, "company": 6000, "pairs": 10_000, "records": 3000}
 """How many of the labelled rows, by sort."""

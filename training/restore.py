@@ -1,6 +1,6 @@
 """Read an exported encoder back, so that training can go on from it.
 
-    python training/restore.py --model FOLDER --out build/fast
+    python -m training.restore --model FOLDER --out build/fast
 
 FOLDER holds a model.onnx that verifier.py wrote. Needs no GPU. Writes exact.npz and weights.npz as
 train.py does; the rounding to int8 is all that is lost. `train.py --average build/fast` starts from
@@ -19,8 +19,8 @@ import onnx
 from numpy.typing import NDArray
 from onnx import numpy_helper
 
-from codes import EXACT, write_codes
-from export import UINT8_ZERO
+from .codes import EXACT, write_codes
+from .export import UINT8_ZERO
 
 TABLES = {
     "words": "embeddings.word_embeddings.weight",

@@ -1,6 +1,6 @@
 """Find the passages for the questions on real documents, as the product finds them.
 
-    python training/retrieve.py --data ../shared/data --out build/retrieved.jsonl
+    python -m training.retrieve --data ../shared/data --out build/retrieved.jsonl
 
 Needs no GPU. Indexes both collections in a temporary folder, a few minutes each.
 """
@@ -13,8 +13,9 @@ import tarfile
 import tempfile
 from pathlib import Path
 
-from rows import read_lines
 from suffice import Library
+
+from .rows import read_lines
 
 FOUND = 12
 

@@ -21,9 +21,10 @@ from multiprocessing import Pool
 from pathlib import Path
 from typing import Any
 
-from records import record_rows
 from suffice.text.digest import choose, digest, nearness, pieces, word_prefixes
 from suffice.text.tables import flatten
+
+from .records import record_rows
 
 
 class Label(IntEnum):

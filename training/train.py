@@ -1,6 +1,6 @@
 """Train one encoder with its heads: support, sufficiency, and tokens that answer or are wrong.
 
-    python training/train.py --base build/bases/msmarco --rows labelled.npz … --out FOLDER
+    python -m training.train --base build/bases/msmarco --rows labelled.npz … --out FOLDER
 
 Needs a GPU and torch. With --teachers, logits of an ensemble are learned beside the
 labels, and rows without a label count too. Writes weights.npz (int8 codes with their scales, as the
@@ -23,12 +23,12 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from bases import read_base
-from batches import DEVICE, Pace, ahead, batches, filled, support_loss
-from bert import Bert, Masters
-from codes import read_codes, write_codes
-from encoded import Encoded, load_tokenizer
-from rows import Label, Task, read_pairs
+from .bases import read_base
+from .batches import DEVICE, Pace, ahead, batches, filled, support_loss
+from .bert import Bert, Masters
+from .codes import read_codes, write_codes
+from .encoded import Encoded, load_tokenizer
+from .rows import Label, Task, read_pairs
 
 JUDGED_TOKENS = 32_768 if DEVICE == "cuda" else 4096
 LABELS_COUNT = 0.5

@@ -1,7 +1,7 @@
 """Export a trained encoder as an int8 ONNX file with its card.
 
     pip install -r training/requirements.txt
-    python training/verifier.py --name fast --trained FOLDER --pairs build/near.jsonl.gz
+    python -m training.verifier --name fast --trained FOLDER --pairs build/near.jsonl.gz
 
 Run from the repository root, with the package installed. --trained holds the weights.npz that
 training/train.py wrote, --bases the bases of training/bases.py, --pairs the pairs on which the
@@ -26,13 +26,13 @@ import numpy as np
 import onnxruntime
 from tokenizers import Tokenizer
 
-from bases import BASES, MPNET, Base
-from codes import read_codes
-from embedder import LICENCE, TOOLS, fingerprint, open_session
-from export import FLOAT, INT8, BertShape, Floats, Graph, Precision, bert_first_token, set_apart
-from prepare import ANNOTATIONS, SEED
-from rows import Label, Row, Task, read, read_pairs
-from written import training_cases
+from .bases import BASES, MPNET, Base
+from .codes import read_codes
+from .embedder import LICENCE, TOOLS, fingerprint, open_session
+from .export import FLOAT, INT8, BertShape, Floats, Graph, Precision, bert_first_token, set_apart
+from .prepare import ANNOTATIONS, SEED
+from .rows import Label, Row, Task, read, read_pairs
+from .written import training_cases
 
 WINDOW = 512
 WEIGHTS = Path("src/suffice/models/weights")

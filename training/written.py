@@ -18,9 +18,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from rows import ROOM, Label, Row, Span, Task, WordIndex, cut, read, read_lines
 from suffice.text.digest import pieces, word_prefixes
 from suffice.text.sentences import statements
+
+from .rows import ROOM, Label, Row, Span, Task, WordIndex, cut, read, read_lines
 
 Case = dict[str, Any]
 TRUNK = "written"

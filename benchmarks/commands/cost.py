@@ -38,8 +38,8 @@ SERIES = ("answer", "passages", "context", "index", "log_page", "log_append", "w
 @click.option(
     "--output",
     type=click.Path(path_type=Path, dir_okay=False),
-    default=_ROOT / "results" / "cost.json",
-    help="File for the figures (default: results/cost.json).",
+    default=_ROOT / "docs" / "results" / "cost.json",
+    help="File for the figures (default: docs/results/cost.json).",
 )
 @click.option(
     "--plot",

@@ -15,7 +15,7 @@ from rich.table import Table
 from suffice.cli.progress import bars
 from suffice.settings import read_settings
 
-_RESULTS = Path(__file__).parents[2] / "results"
+_RESULTS = Path(__file__).parents[2] / "docs" / "results"
 
 
 @click.command()
@@ -37,7 +37,7 @@ _RESULTS = Path(__file__).parents[2] / "results"
     "--output",
     type=click.Path(path_type=Path, dir_okay=False),
     default=_RESULTS / "peers.json",
-    help="File for the figures (default: results/peers.json).",
+    help="File for the figures (default: docs/results/peers.json).",
 )
 @click.option("--config", type=click.Path(), help="Settings file (default: suffice.yaml).")
 @click.option("--quiet", is_flag=True, help="No progress bars.")
@@ -97,7 +97,7 @@ def _tables(figures: dict[str, Any]) -> Iterator[Table | str]:
     for way, row in (figures["proxy"] or {}).items():
         yield (
             f"Gateway without checks, {way}: {row['throughput_times']} times the throughput of "
-            f"LiteLLM's proxy, {row['added_share']} of its latency (results/gateway.json)."
+            f"LiteLLM's proxy, {row['added_share']} of its latency (docs/results/gateway.json)."
         )
 
 

@@ -9,7 +9,7 @@ import click
 from benchmarks.scale import bench_scale
 from suffice.cli import as_json as to_json
 
-_RESULTS = Path(__file__).parents[2] / "results"
+_RESULTS = Path(__file__).parents[2] / "docs" / "results"
 
 
 @click.command()

@@ -80,8 +80,8 @@ def gate() -> Iterator[str]:
         if policy != "learned" and row["learned_minus"]["low"] > 0
     ]
     yield f"\nSurely better than the learned policy: {', '.join(worse) or 'none, on no set'}."
-    yield f"Fast tier, {results['limit']} rows a set, from `results/gate-fast.json`.\n"
-    yield "![Risk against coverage](../results/gate-risk-coverage.svg)"
+    yield f"Fast tier, {results['limit']} rows a set, from `docs/results/gate-fast.json`.\n"
+    yield "![Risk against coverage](results/gate-risk-coverage.svg)"
 
 
 def answers() -> Iterator[str]:
@@ -100,7 +100,7 @@ def answers() -> Iterator[str]:
     for name, row in results["sets"]["ragtruth"]["tasks"].items():
         yield line(name, str(row["n"]), *(f"{row[column]:.3f}" for column in columns))
     made = f"{results['model']}, dev, uncited, {results['limit']} rows"
-    yield f"\n{made}, from `results/answers-fast.json`."
+    yield f"\n{made}, from `docs/results/answers-fast.json`."
 
 
 def conflict() -> Iterator[str]:
@@ -124,7 +124,7 @@ def conflict() -> Iterator[str]:
     )
     yield (
         f"{results['model']}; RAMDocs dev, {rows}; {results['ms_per_evidence']:.0f} ms an "
-        f"evidence, {cores(results)}, from `results/conflict.json`."
+        f"evidence, {cores(results)}, from `docs/results/conflict.json`."
     )
 
 

@@ -47,7 +47,7 @@ def scale_queue() -> Iterator[str]:
     yield (
         f"At a load of {over['load']:.0%}, the simulation refuses {over['refused']:.0%}; the "
         f"gateway refused {over['refused_measured']:.0%} in the overload run of "
-        "`results/gateway.json`."
+        "`docs/results/gateway.json`."
     )
 
 
@@ -74,6 +74,6 @@ def cost(found: Figures | None = None) -> Iterator[str]:
     loads = [series["load"] for series in found["series"].values()]
     yield (
         f"{found['model']}, {cores(found)}, load average {min(loads):g} to {max(loads):g}, from "
-        "`results/cost.json`.\n"
+        "`docs/results/cost.json`.\n"
     )
     yield "![How cost grows](../images/cost.svg)"

@@ -29,7 +29,7 @@ def peers_speed(found: Figures | None = None) -> Iterator[str]:
     before, after = speed["load"]
     yield (
         f"\n{speed['answers']} answers, {speed['rounds']} rounds, {cores(found)}, load average "
-        f"{before:g} before and {after:g} after; {found['model']}, from `results/peers.json`."
+        f"{before:g} before and {after:g} after; {found['model']}, from `docs/results/peers.json`."
     )
 
 
@@ -57,7 +57,7 @@ def peers_quality(found: Figures | None = None) -> Iterator[str]:
             yield line(detector, *(f"{low:+.2f} to {high:+.2f}" for low, high in rows))
     yield (
         f"\n{found['model']} and {found['embedder']}; score: {found['aggregation']}; from "
-        "`results/peers.json`."
+        "`docs/results/peers.json`."
     )
 
 

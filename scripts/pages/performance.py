@@ -35,7 +35,7 @@ def speed() -> Iterator[str]:
     yield f"Time grows with evidence to the power {exponent:.2f} ({most} or less wanted)."
     if memory is not None:
         yield f"Peak memory of a fresh process: {memory} MB (under {wanted['memory_mb']} wanted)."
-    yield f"{results['model']}, {cores(results)}, from `results/speed.json`."
+    yield f"{results['model']}, {cores(results)}, from `docs/results/speed.json`."
 
 
 def gateway() -> Iterator[str]:
@@ -153,13 +153,13 @@ def record() -> Iterator[str]:
         f"{page['many_ms']} ms, {page['times']} times that ({wanted['page_times']} or less). "
         f"To make a record of a verdict takes another {results['making_us']} µs."
     )
-    yield f"{cores(results)}, from `results/record.json`."
+    yield f"{cores(results)}, from `docs/results/record.json`."
 
 
 def indexing() -> Iterator[str]:
     results = result("indexing")
     yield (
         f"400 SciFact abstracts as files, {results['passages']:,} passages, two ARM cores "
-        f"(`results/indexing.json`): ratio {results['ratio']:.2f}, peak memory "
+        f"(`docs/results/indexing.json`): ratio {results['ratio']:.2f}, peak memory "
         f"{results['peak_memory_mb']} MB."
     )

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 DOCS = Path(__file__).parents[2] / "docs"
-RESULTS = DOCS.parent / "results"
+RESULTS = DOCS / "results"
 TIERS = ("fast", "strong")
 Figures = Mapping[str, Any]
 

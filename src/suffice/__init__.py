@@ -1,7 +1,7 @@
 """Suffice: is the evidence enough to answer, and does the answer stay inside it?
 
 >>> import suffice
->>> suffice.open("examples/handbook").ask("How many days per week may I work remotely?").released
+>>> suffice.open("src/suffice/handbook").ask("How many days per week may I work remotely?").released
 >>> suffice.check("Leave is 18 weeks [1].", ["Leave is 16 weeks."]).action
 >>> suffice.gate("How long is leave?", ["Leave is 16 weeks."]).level
 """

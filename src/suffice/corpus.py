@@ -1,7 +1,7 @@
 """The high-level API: index documents, ask questions, get verdicts.
 
 >>> import suffice
->>> suffice.open("examples/handbook").ask("When is pay day?").released
+>>> suffice.open("src/suffice/handbook").ask("When is pay day?").released
 """
 
 from __future__ import annotations

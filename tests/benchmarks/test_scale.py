@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks.scale import BUSY, SPREAD, Measured, million, plan, simulate
 
-RESULTS = Path(__file__).parents[2] / "results"
+RESULTS = Path(__file__).parents[2] / "docs" / "results"
 
 
 @pytest.mark.parametrize("load", [0.3, 0.6, 0.8])

@@ -18,7 +18,9 @@ from suffice.text.sentences import sentences
 from suffice.types import Code, Finding, Hallucination, Passage, Support
 from tests.checks.drafts import draft, evidence, judged, only, passage
 
-HANDBOOK = sorted((Path(__file__).parent.parent.parent / "examples" / "handbook").glob("*.md"))
+HANDBOOK = sorted(
+    (Path(__file__).parent.parent.parent / "src" / "suffice" / "handbook").glob("*.md")
+)
 # Hand-written answers that paraphrase a condition, and answers that omit it.
 WRITTEN = json.loads((Path(__file__).parent / "paraphrases.json").read_text(encoding="utf-8"))
 RULES = [(row["source"], row["kept"], row["dropped"]) for row in WRITTEN["rules"]]

@@ -17,7 +17,7 @@ from suffice.cli.asking import RecordOption
 from suffice.errors import SettingsError, SourceMissing, StoreDamaged, StoreError, StoreMissing
 from suffice.settings import RecordSettings, Settings
 
-HANDBOOK = str(Path(__file__).parents[2] / "examples" / "handbook")
+HANDBOOK = str(Path(__file__).parents[2] / "src" / "suffice" / "handbook")
 ASKED = "How many days per week may I work remotely?"
 UNKNOWN = "Who is the king of Spain?"
 

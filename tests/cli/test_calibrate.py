@@ -13,7 +13,7 @@ from suffice.cli import cli
 from suffice.errors import LabelsError, StaleThresholds
 from suffice.log.log import Log
 
-HANDBOOK = str(Path(__file__).parents[2] / "examples" / "handbook")
+HANDBOOK = str(Path(__file__).parents[2] / "src" / "suffice" / "handbook")
 QUESTION = "How many days per week may I work remotely?"
 
 

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from suffice.cli import cli
 
-HANDBOOK = str(Path(__file__).parents[2] / "examples" / "handbook")
+HANDBOOK = str(Path(__file__).parents[2] / "src" / "suffice" / "handbook")
 ASKED = "How many days per week may I work remotely?"
 
 

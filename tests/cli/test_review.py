@@ -14,7 +14,7 @@ from suffice.errors import ReviewError, StoreError
 from suffice.lab.calibrate.labels import read_labels
 from suffice.types import Action
 
-HANDBOOK = str(Path(__file__).parents[2] / "examples" / "handbook")
+HANDBOOK = str(Path(__file__).parents[2] / "src" / "suffice" / "handbook")
 SERVED = "How long is probation?"
 UNKNOWN = "Which restaurants are approved for dinners with customers?"
 

@@ -14,7 +14,10 @@ from suffice.pipeline import Pipeline
 from suffice.types import Action, Level
 
 HERE = Path(__file__).parent
-DOCUMENTS = {"handbook": HERE.parents[1] / "examples" / "handbook", "clinic": HERE / "clinic"}
+DOCUMENTS = {
+    "handbook": HERE.parents[1] / "src" / "suffice" / "handbook",
+    "clinic": HERE / "clinic",
+}
 TRIALS: dict[str, dict[str, list[str]]] = json.loads((HERE / "trials.json").read_text("utf-8"))
 
 

@@ -21,11 +21,11 @@ from numpy.typing import NDArray
 from onnx import TensorProto
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
-from export import Graph
 from suffice.errors import ExtraMissing, ModelDamaged, ModelMissing, ModelUnreachable
 from suffice.models import hub
 from suffice.models.hub import HubVerifier, Reader, open_hub, read_window
 from suffice.models.verifier import Pair, SufficiencyScore, SupportScore, Thresholds
+from training.export import Graph
 
 MARKS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]"]
 WORDS = "yes no maybe The a leave pay is weeks days 20 30 . ? how long filler other".split()

@@ -48,7 +48,7 @@ def test_every_model_that_ships_uses_it(file: Path) -> None:
 
 
 def test_documents_have_the_same_tokens_at_the_same_places() -> None:
-    for path in sorted((ROOT / "examples" / "handbook").glob("*.md")):
+    for path in sorted((ROOT / "src" / "suffice" / "handbook").glob("*.md")):
         same(path.read_text(encoding="utf-8"))
 
 

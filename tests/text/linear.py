@@ -363,6 +363,11 @@ def _walk(
     return "" if queue else None
 
 
+def _at(*goal: int) -> Callable[[Node], bool]:
+    """Whether a node begins like the goal."""
+    return lambda node: node[: len(goal)] == goal
+
+
 def _grouped(states: Iterable[int], part: list[int]) -> list[list[int]]:
     """The states of each strongly connected part. One walk from all states of a part tells that no
     state of it has what is searched for; only else each state is asked alone."""
@@ -381,8 +386,7 @@ def _nested(automaton: _Automaton) -> str | None:
             continue
         for one in group:
             starts = [(one, one, False, letter) for letter in automaton.fits[one]]
-            goal = (one, one, True)
-            word = _walk(automaton, starts, onward, lambda node, goal=goal: node[:3] == goal)
+            word = _walk(automaton, starts, onward, _at(one, one, True))
             if word is not None:
                 return word
     return None
@@ -413,8 +417,7 @@ def _restarted(automaton: _Automaton) -> str | None:
             continue
         for state in group:
             starts = [(-1, state, letter) for letter in automaton.fits[state]]
-            goal = (state, state)
-            word = _walk(automaton, starts, onward, lambda node, goal=goal: node[:2] == goal)
+            word = _walk(automaton, starts, onward, _at(state, state))
             if word is not None:
                 return word
     return None
@@ -454,8 +457,7 @@ def _in_a_row(automaton: _Automaton) -> str | None:
                 continue
             for state, other in pairs:
                 starts = [(state, state, other, n) for n in fits[state] & fits[other]]
-                goal = (state, other, other)
-                word = _walk(automaton, starts, onward, lambda node, goal=goal: node[:3] == goal)
+                word = _walk(automaton, starts, onward, _at(state, other, other))
                 if word is not None:
                     return word
     return None

@@ -9,7 +9,7 @@ import pytest
 from suffice.evidence.index import bm25
 from suffice.text.words import listed, stem, stems
 
-HANDBOOK = Path(__file__).parent.parent.parent / "examples" / "handbook"
+HANDBOOK = Path(__file__).parent.parent.parent / "src" / "suffice" / "handbook"
 
 
 @pytest.mark.parametrize(

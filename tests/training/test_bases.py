@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bases import BASES, read_base
+from training.bases import BASES, read_base
 
 
 def test_codes_are_read_with_their_scale_and_zero(tmp_path: Path) -> None:

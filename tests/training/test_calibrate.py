@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-import calibrate
-from calibrate import NEAR, PUBLIC, balanced, chance, ece, judged, line_of, logistic
-from measure import Item
+from training import calibrate
+from training.calibrate import NEAR, PUBLIC, balanced, chance, ece, judged, line_of, logistic
+from training.measure import Item
 
 TRUE_LINE = {"slope": 0.7, "offset": -0.4}
 

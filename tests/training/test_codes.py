@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from codes import read_codes, write_codes
+from training.codes import read_codes, write_codes
 
 
 def test_a_matrix_comes_back_within_half_a_step_and_the_rest_as_it_is(tmp_path: Path) -> None:

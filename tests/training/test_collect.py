@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-import collect
-from rows import read_lines
+from training import collect
+from training.rows import read_lines
 
 TEXT = "# Noise\n\nBars close at two.\n\n## Fines\n\nA fine is $50.\n"
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from drafts import Drafted, draft_rows
-from rows import Label, Row, Task
+from training.drafts import Drafted, draft_rows
+from training.rows import Label, Row, Task
 
 OPENING = "Opening hours\nThe pool opens at nine. On Sundays it opens at ten."
 PRICES = "Prices\nA ticket costs six euros. Members pay four."

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from tokenizers import Tokenizer
 
-from encoded import UNKNOWN, WINDOW, Encoded
-from rows import Label, Row, Task
 from tests.training.tiny import TOKENIZER
+from training.encoded import UNKNOWN, WINDOW, Encoded
+from training.rows import Label, Row, Task
 
 ROWS = [
     # "w3 w4" answers.

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from fingerprints import FILE, fingerprint, fingerprints, measured_on
+from training.fingerprints import FILE, fingerprint, fingerprints, measured_on
 
-WRITTEN = Path(__file__).parents[2] / "training" / "written"
+WRITTEN = Path(__file__).parents[2] / "training" / "data" / "written"
 
 
 @pytest.fixture(scope="module")

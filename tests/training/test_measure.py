@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from measure import auroc, best_balanced, items, margin, question_margin
+from training.measure import auroc, best_balanced, items, margin, question_margin
 
 SCORED = st.lists(st.tuples(st.booleans(), st.integers(-4, 4)), min_size=2, max_size=40)
 

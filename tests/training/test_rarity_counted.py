@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from rarity import written
 from suffice.text.words import LEVELS
+from training.rarity import written
 
 
 def test_a_word_stands_on_the_level_of_its_rarity() -> None:

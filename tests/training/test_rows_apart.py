@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rows import apart, read, texts
+from training.rows import apart, read, texts
 
 LONG = "a sentence that is long enough to be told from any other sentence, number "
 

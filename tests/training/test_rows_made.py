@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from held import Held, held_rows
-from records import record_rows
-from rows import (
+from training.held import Held, held_rows
+from training.records import record_rows
+from training.rows import (
     ROOM,
     Answering,
     Label,

@@ -18,16 +18,16 @@ from tokenizers import Tokenizer
 pytest.importorskip("onnx", reason="needs onnx, of the dev extra")
 pytest.importorskip("safetensors", reason="needs safetensors, of the dev extra")
 
-import verifier
-from bases import BASES
-from codes import read_codes, write_codes
-from embedder import open_session
-from export import FLOAT, INT8, PAD_MULTIPLE, BertShape, Graph, bert_encoder
-from restore import tensors as restored
-from rows import Label, Row, Task
 from suffice.models.card import read_card
 from tests.training.tiny import TOKENIZER, WORDS
-from verifier import (
+from training import verifier
+from training.bases import BASES
+from training.codes import read_codes, write_codes
+from training.embedder import open_session
+from training.export import FLOAT, INT8, PAD_MULTIPLE, BertShape, Graph, bert_encoder
+from training.restore import tensors as restored
+from training.rows import Label, Row, Task
+from training.verifier import (
     GOLDEN_PAIRS,
     HEADS,
     MARKS,

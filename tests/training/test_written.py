@@ -18,10 +18,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from measure import auroc
-from prepare import ANNOTATIONS
-from rows import Label, Row, Task
-from written import (
+from training.measure import auroc
+from training.prepare import ANNOTATIONS
+from training.rows import Label, Row, Task
+from training.written import (
     Case,
     Passage,
     Stock,

@@ -16,7 +16,7 @@ import click
 
 from suffice.cli.progress import bars
 from suffice.draft.reading import PLAIN, Brief, read_draft
-from suffice.errors import ExtraMissing, SettingsError, SourceMissing
+from suffice.errors import ExtraMissing, SettingsError
 from suffice.evidence.library import Library
 from suffice.log.chain import now
 from suffice.log.log import Log, Recorder
@@ -89,15 +89,8 @@ def demo_settings() -> Settings:
 
 
 def handbook() -> Path:
-    """The sample handbook: in an installed package, or in a checkout."""
-    package = Path(str(resources.files("suffice")))
-    for folder in (package / "handbook", package.parents[1] / "examples" / "handbook"):
-        if folder.is_dir():
-            return folder
-    raise SourceMissing(
-        "The sample handbook is missing from this installation.",
-        remedy="Install Suffice again, or serve your own documents: suffice serve --docs FOLDER",
-    )
+    """The sample handbook, which the package brings."""
+    return Path(str(resources.files("suffice"))) / "handbook"
 
 
 @dataclass(frozen=True, slots=True)

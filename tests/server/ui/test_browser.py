@@ -152,7 +152,7 @@ def _fits(tab: Page, path: str) -> None:
 
 def test_no_serious_accessibility_finding(tab: Page, open_site: RunningGateway) -> None:
     """Everything in light; in dark only what a theme can change."""
-    found = []
+    found: list[str] = []
     for path in PAGES:
         tab.goto(f"{open_site.url}{path}")
         found += _serious(tab, path)
