@@ -7,15 +7,30 @@ import json
 import threading
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
 
 import pytest
 
 from suffice import Library, Pipeline
 from suffice.errors import ModelError
+from suffice.evidence import sanitize
 from suffice.log.trace import Trace
 from suffice.settings import ROUTES, CollectionSettings, DraftSettings, VerdictSettings
 from suffice.testing import Reply, ScriptedUpstream, fails, page, says, slow
-from suffice.types import Action, Draft, Evidence, Finding, GateDecision, Rescue, Support, Verdict
+from suffice.types import (
+    Action,
+    Draft,
+    Evidence,
+    Finding,
+    GateDecision,
+    Instruction,
+    Passage,
+    Rescue,
+    Support,
+    Verdict,
+)
+from suffice.verdict import decide
+from suffice.verdict.assess import Assessment
 from suffice.verdict.decide import served_answers
 from suffice.verdict.wording import NO_STATEMENT
 from tests.waiting import until
@@ -156,6 +171,39 @@ def test_an_invented_source_is_counted_although_another_answer_was_served(librar
     assert verdict.released == RIGHT
     assert verdict.fabricated == 1
     assert answered(library, says(RIGHT)).fabricated == 0
+
+
+def test_a_passage_is_searched_for_instructions_once(
+    library: Library, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Gate, drafts, checks and rescue use what was found when the evidence arrived."""
+    searched: list[str] = []
+    search = sanitize.instruction_in
+
+    def counted(passage: Passage) -> Instruction:
+        searched.append(passage.id)
+        return search(passage)
+
+    monkeypatch.setattr(sanitize, "instruction_in", counted)
+    verdict = answered(library, says(f"{RIGHT} Cats may come too. [2]"), says(RIGHT + " [9]"))
+    assert len(verdict.attempts) == 2
+    assert sorted(searched) == sorted({passage.id for passage in verdict.evidence.passages})
+
+
+def test_every_draft_is_assessed_once(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+    assessed: list[str] = []
+    assess = decide.assess
+
+    def counted(draft: Draft, *rest: Any) -> Assessment:
+        assessed.append(draft.text)
+        return assess(draft, *rest)
+
+    monkeypatch.setattr(decide, "assess", counted)
+    drafts = ("It is 4 days per week. [1]", "It is 6 days per week. [1]")
+    verdict = answered(library, *map(says, drafts))
+    assert [attempt.draft.text for attempt in verdict.attempts] == [*drafts]
+    assert assessed == [*drafts]
+    assert all(attempt.route for attempt in verdict.attempts)
 
 
 def test_what_is_not_backed_is_cut_off(library: Library) -> None:

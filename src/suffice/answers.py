@@ -27,7 +27,7 @@ from suffice.draft.reading import read_draft
 from suffice.errors import AnswerError
 from suffice.evidence.index import today
 from suffice.evidence.inputs import Given, given
-from suffice.evidence.sanitize import flag_exclusions, flag_notes, sanitized
+from suffice.evidence.sanitize import examined, flag_exclusions, flag_notes, sanitized
 from suffice.gate.conflict.detect import Conflicts
 from suffice.gate.freshness import asked_about, fresh
 from suffice.gate.gate import FindsConflicts
@@ -107,6 +107,7 @@ class Checker:
         return replace(verdict, record=self.record.verdict(verdict, trace))
 
     def _checked(self, answer: str, found: Evidence) -> Verdict:
+        found = examined(found)
         evidence = replace(found, notes=flag_notes(found))
         draft = self._draft(answer, evidence)
         if not draft.claims:

@@ -37,6 +37,7 @@ from suffice.errors import ModelError
 from suffice.evidence.filter import Helpful
 from suffice.evidence.index import Retriever, today
 from suffice.evidence.retrieve import Rewriter, find, retriever_at, time_of
+from suffice.evidence.sanitize import examined
 from suffice.gate.gate import Gate, GateResult
 from suffice.log.trace import Timings, Trace
 from suffice.models.catalog import open_verifier
@@ -47,16 +48,19 @@ from suffice.settings import CollectionSettings, DraftSettings, VerdictSettings,
 from suffice.text.question import checked_question, unnamed
 from suffice.types import Attempt, Draft, Evidence, Finding, GateDecision, Level, Rescue, Verdict
 from suffice.verdict import wording
+from suffice.verdict.assess import Assessment, assess
 from suffice.verdict.decide import (
+    assessed,
     decide,
     disagree,
     overridden,
     refused_by_gate,
+    route_text,
     served_answers,
     unwritten,
 )
 from suffice.verdict.gap import request_document
-from suffice.verdict.rescue import failed, reattributed, rescued, trimmed, weak
+from suffice.verdict.rescue import failed, reattributed, rescued, trimmed
 from suffice.verdict.route import read_routes
 from suffice.verdict.thresholds import certified
 
@@ -152,7 +156,8 @@ class Pipeline:
         """Retrieve the evidence and run the gate."""
         timings = Timings()
         gated, trace = self._search_and_gate(checked_question(question), timings)
-        return self._turn(gated, replace(trace, earlier=served_answers(earlier)), timings)
+        before = examined(Evidence("", served_answers(earlier))).items
+        return self._turn(gated, replace(trace, earlier=before), timings)
 
     def refusal(self, turn: Turn) -> Verdict | None:
         """The verdict if nothing may be drafted; `None` if a draft may be written."""
@@ -173,17 +178,24 @@ class Pipeline:
     def conclude(self, turn: Turn, rounds: Sequence[Round]) -> Verdict:
         """The verdict on the last draft, or on a rescued version of it."""
         last, gate = rounds[-1], turn.gated.decision
-        verdict = self._decide(turn.read, gate, last.draft, last.findings)
-        routes = [*(self._route(turn, revision) for revision in rounds[:-1]), verdict.route]
+        routes = read_routes(self.verdict_settings.routes)
+        assessments = [
+            assessed(turn.read, gate, revision.draft, revision.findings) for revision in rounds
+        ]
         attempts = tuple(
-            Attempt(revision.draft, tuple(revision.findings), route)
-            for revision, route in zip(rounds, routes, strict=True)
+            Attempt(
+                revision.draft,
+                tuple(revision.findings),
+                route_text(gate, revision.draft, assessment, routes),
+            )
+            for revision, assessment in zip(rounds, assessments, strict=True)
         )
+        verdict = decide(turn.read, gate, last.draft, last.findings, routes, assessments[-1])
         if verdict.served and len(rounds) > 1:
             verdict = replace(verdict, rescue=Rescue.REVISED)
-        if self.verdict_settings.rescue and (not verdict.served or weak(last.draft, last.findings)):
+        if self.verdict_settings.rescue and (not verdict.served or assessments[-1].weak):
             with turn.timings.measure("rescue"), metered(turn.verifying):
-                verdict = self._rescued(turn, verdict, last)
+                verdict = self._rescued(turn, verdict, last, assessments[-1])
         asked = wording.verified(turn.verifying.cost)
         return replace(verdict, attempts=attempts, notes=(*verdict.notes, *asked))
 
@@ -238,23 +250,18 @@ class Pipeline:
         """The findings of all checks. Instructions to the model are not evidence."""
         return judged(self.checks, draft, evidence)
 
-    def _decide(
-        self, evidence: Evidence, gate: GateDecision, draft: Draft, findings: Sequence[Finding]
+    def _rescued(
+        self, turn: Turn, verdict: Verdict, last: Round, assessment: Assessment
     ) -> Verdict:
-        return decide(evidence, gate, draft, findings, read_routes(self.verdict_settings.routes))
-
-    def _route(self, turn: Turn, revision: Round) -> str:
-        return self._decide(turn.read, turn.gated.decision, revision.draft, revision.findings).route
-
-    def _rescued(self, turn: Turn, verdict: Verdict, last: Round) -> Verdict:
         """The first version that can be released: with corrected citations, trimmed to its backed
         claims or, if the drafter failed, replaced by quotations."""
         if marked := reattributed(last.draft, last.findings, turn.read):
-            cut = trimmed(marked, self.check(marked, turn.read))  # drop what is still unbacked
+            again = assess(marked, self.check(marked, turn.read))
+            cut = trimmed(marked, again)  # drop what is still unbacked
             saved = self._released_or(verdict, cut or marked, Rescue.REATTRIBUTED)
             if saved is not verdict:
                 return saved
-        cut = trimmed(last.draft, last.findings)
+        cut = trimmed(last.draft, assessment)
         verdict = self._released_or(verdict, cut, Rescue.TRIMMED) if cut else verdict
         return self._quoted(verdict) if not verdict.served and failed(last.draft) else verdict
 
@@ -268,7 +275,8 @@ class Pipeline:
     def _released_or(self, verdict: Verdict, other: Draft, how: Rescue) -> Verdict:
         """The verdict on another draft if it can be released, otherwise the given verdict."""
         findings = self.check(other, verdict.evidence)
-        second = self._decide(verdict.evidence, verdict.gate, other, findings)
+        routes = read_routes(self.verdict_settings.routes)
+        second = decide(verdict.evidence, verdict.gate, other, findings, routes)
         return rescued(second, how, verdict) if second.served else verdict
 
     def retrieve_and_gate(self, question: str) -> GateResult:

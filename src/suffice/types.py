@@ -102,6 +102,24 @@ class Passage:
 
 
 @dataclass(frozen=True, slots=True)
+class Instruction:
+    """The words of a passage that try to instruct the model, and whether that is certain. Without a
+    quote, the passage holds none."""
+
+    quote: str = ""
+    certain: bool = False
+    spans: tuple[tuple[int, int], ...] = field(default=(), compare=False)
+    """Of an uncertain instruction, where the suspicious sentences stand (`evidence.sanitize`)."""
+
+    def __bool__(self) -> bool:
+        return bool(self.quote)
+
+
+NOT_RECORDED = {"recorded": False}
+"""Metadata of fields that are derived from others and left out of records."""
+
+
+@dataclass(frozen=True, slots=True)
 class Retrieved:
     """A passage found for a question, with its raw scores.
 
@@ -121,6 +139,11 @@ class Retrieved:
     (`Evidence.read_by`); `None` if it was not read. Of joined passages, those of the best."""
     number: int = 0
     """The number of the best of the joined passages in the index; 0 without an index."""
+    instruction: Instruction | None = field(
+        default=None, compare=False, repr=False, metadata=NOT_RECORDED
+    )
+    """What the search for planted instructions found in the passage (`evidence.sanitize`); `None`:
+    the passage was not searched yet."""
 
     @property
     def reading(self) -> str:

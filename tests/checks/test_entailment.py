@@ -18,6 +18,7 @@ from suffice.models.embedder import Embedder
 from suffice.models.verifier import Pair, SufficiencyScore, SupportScore, Thresholds, Verifier
 from suffice.settings import ChecksSettings, EmbedderSettings, EntailmentSettings, VerifierSettings
 from suffice.types import Code, Evidence, Finding, Hallucination, Passage, Retrieved, Support
+from suffice.verdict.assess import assess
 from suffice.verdict.rescue import trimmed
 from tests.checks.drafts import draft, evidence
 
@@ -163,7 +164,7 @@ def test_a_trimmed_answer_keeps_what_it_was_trimmed_to() -> None:
         replace(one, support=Support.UNBACKED) if "moo" in one.claim.text else one
         for one in run_checks([check], whole, EVIDENCE)
     ]
-    cut = trimmed(whole, found)
+    cut = trimmed(whole, assess(whole, found))
     assert cut is not None
     assert [one.text for one in cut.claims] == ["Cats are cute.", "Dogs bark."]
     assert {one.support for one in run_checks([check], cut, EVIDENCE)} == {Support.BACKED}

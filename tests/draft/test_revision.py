@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from suffice.draft.reading import Brief, read_draft
-from suffice.draft.revision import Round, Stopped, confirmed, revise, wanting
+from suffice.draft.revision import Round, Stopped, confirmed, needs_revision, revise
 from suffice.errors import ModelUnreachable
 from suffice.settings import DraftSettings
 from suffice.types import Claim, Draft, Finding, Support
@@ -154,7 +154,7 @@ def test_a_rule_is_sent_back_only_if_a_judge_confirms_it(rule: str, said: Suppor
     for judge in ("entailment", "judge"):
         both = (found(rule, Support.CONTRADICTED), found(judge, said))
         assert confirmed(both) == (both if against else both[1:])
-        assert wanting(Round(Draft(CLAIM.text, (CLAIM,)), both, 0.0, 0)) is against
+        assert needs_revision(Round(Draft(CLAIM.text, (CLAIM,)), both, 0.0, 0)) is against
 
 
 def test_what_is_proved_needs_no_judge() -> None:

@@ -11,7 +11,7 @@ from suffice.errors import SettingsError
 from suffice.settings import RouteSettings
 from suffice.settings.server import Occasion
 from suffice.types import Action, Code, Draft, Evidence, Finding, Level, Support, Verdict
-from suffice.verdict.wording import CustomerTexts, occasion_of, spoken
+from suffice.verdict.wording import CustomerTexts, occasion_of, render_text
 from tests.log.examples import CLAIM, VERDICT
 
 OPEN = replace(VERDICT.gate, level=Level.PARTIAL)
@@ -35,8 +35,8 @@ def test_a_customer_reads_a_short_text_and_an_operator_the_reason(
 ) -> None:
     verdict = BY_OCCASION[occasion]
     assert occasion_of(verdict) is occasion
-    said = spoken(verdict, CustomerTexts(contact))
-    assert verdict.reason in spoken(verdict)
+    said = render_text(verdict, CustomerTexts(contact))
+    assert verdict.reason in render_text(verdict)
     assert verdict.reason not in said
     own = said.replace(verdict.released, "")
     assert not re.search(r"[\d%{}]", own)
@@ -47,7 +47,7 @@ def test_a_customer_reads_a_short_text_and_an_operator_the_reason(
 
 def test_an_answer_that_is_served_stands_alone() -> None:
     served = replace(VERDICT, action=Action.SERVE, released="18 weeks.")
-    assert spoken(served, CustomerTexts("HR")) == "18 weeks."
+    assert render_text(served, CustomerTexts("HR")) == "18 weeks."
 
 
 def test_a_failed_check_is_a_technical_problem() -> None:
@@ -63,8 +63,8 @@ def test_a_draft_that_states_nothing_answers_nothing() -> None:
 def test_own_texts_replace_the_built_in_ones() -> None:
     own = {"not_answered": "Nope. Ask {contact}, case {record}. {{x}}"}
     gap = Verdict("Who?", Action.WITHHOLD, "Nothing.", CLOSED, Evidence("Who?"), record="r7")
-    assert spoken(gap, CustomerTexts("Ada", own)) == "Nope. Ask Ada, case r7. {x}"
-    assert "Nope" not in spoken(HELD, CustomerTexts("Ada", own))
+    assert render_text(gap, CustomerTexts("Ada", own)) == "Nope. Ask Ada, case r7. {x}"
+    assert "Nope" not in render_text(HELD, CustomerTexts("Ada", own))
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from suffice.draft.reading import read_draft
 from suffice.types import Finding, Passage, Support
+from suffice.verdict.assess import assess
 from suffice.verdict.rescue import trimmed
 
 PASSAGES = [Passage(str(n), "Leave is long.", "a") for n in range(3)]
@@ -21,7 +22,7 @@ def test_nothing_but_what_is_backed(supports: list[Support]) -> None:
         for claim, support in zip(draft.claims, supports, strict=False)
     ]
     kept = [f.claim.text for f in findings if f.support is Support.BACKED]
-    cut = trimmed(draft, findings)
+    cut = trimmed(draft, assess(draft, findings))
     if not kept or len(kept) == len(draft.claims):
         assert cut is None
         return
@@ -36,8 +37,9 @@ def test_what_is_left_open_is_kept() -> None:
     draft = read_draft(f"Leave is 20 weeks. [1] {gap} Cats may come too. [3]", PASSAGES)
     first, second = draft.claims
     found = [Finding(first, "some", Support.BACKED), Finding(second, "some", Support.UNBACKED)]
-    cut = trimmed(draft, found)
+    cut = trimmed(draft, assess(draft, found))
     assert cut is not None
     assert cut.text == f"Leave is 20 weeks. [1] {gap}"
     assert [claim.text for claim in cut.claims] == [first.text]
-    assert trimmed(draft, [Finding(one, "some", Support.BACKED) for one in draft.claims]) is None
+    every = [Finding(one, "some", Support.BACKED) for one in draft.claims]
+    assert trimmed(draft, assess(draft, every)) is None

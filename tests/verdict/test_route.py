@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from suffice.errors import SettingsError
 from suffice.settings import ROUTES
 from suffice.types import Action, Claim, Code, Draft, Finding, Grade, Support
-from suffice.verdict.assess import Assessment, assess, stands
+from suffice.verdict.assess import Assessment, assess, overall_support
 from suffice.verdict.route import first_match, read_routes
 
 TABLE = read_routes(ROUTES)
@@ -120,7 +120,7 @@ SUPPORTS = st.lists(st.sampled_from(list(Support)), max_size=6)
 
 @given(SUPPORTS)
 def test_one_finding_against_a_claim_is_enough(supports: list[Support]) -> None:
-    standing = stands([says(0, support) for support in supports])
+    standing = overall_support([says(0, support) for support in supports])
     against = {Support.CONTRADICTED, Support.UNBACKED} & set(supports)
     assert (standing in (Support.CONTRADICTED, Support.UNBACKED)) == bool(against)
     assert (standing is Support.BACKED) == (Support.BACKED in supports and not against)
@@ -128,7 +128,7 @@ def test_one_finding_against_a_claim_is_enough(supports: list[Support]) -> None:
 
 def test_a_condition_left_out_is_a_flag() -> None:
     findings = [says(0, Support.BACKED), says(0, Support.UNBACKED, Code.OMITTED)]
-    assert stands(findings) is Support.BACKED
+    assert overall_support(findings) is Support.BACKED
     assert "omitted" in assess(DRAFT, findings).flags
 
 

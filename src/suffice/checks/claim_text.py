@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from itertools import zip_longest
 
 from suffice.text.claims import Statement, StatementKind, claims
@@ -15,17 +14,10 @@ _WORD = re.compile(r"\w+")
 _ONLY_YES_OR_NO = re.compile(r"(?:yes|no)\W*", re.IGNORECASE)
 
 
-# Cached, because all checks of a run parse the same draft.
-@lru_cache(maxsize=2)
-def statements(text: str) -> tuple[Statement, ...]:
-    """Every sentence of a draft, whether it is a claim or not."""
-    return tuple(claims(text))
-
-
 def gaps(text: str) -> tuple[Statement, ...]:
     """The sentences of a draft that say what the documents leave open. They need no citation and no
     support."""
-    return tuple(one for one in statements(text) if one.kind is StatementKind.REFUSAL)
+    return tuple(one for one in claims(text) if one.kind is StatementKind.REFUSAL)
 
 
 def without_gaps(text: str) -> str:
@@ -38,7 +30,7 @@ def without_gaps(text: str) -> str:
 def alone(draft: Draft) -> list[str]:
     """Each claim as self-contained text: without citations, table rows with their headers, "Yes."
     with the next sentence, and look-alike letters replaced."""
-    read = {(one.start, one.end): one for one in statements(draft.text)}
+    read = {(one.start, one.end): one for one in claims(draft.text)}
     known = [read.get((claim.start, claim.end)) for claim in draft.claims]
     texts = [
         unmasked(one.alone if one else bare(claim.text))

@@ -8,7 +8,7 @@ from dataclasses import replace
 from suffice.checks.check import Check, run_checks
 from suffice.checks.citations import confirm_citations
 from suffice.checks.registry import SUPPORTING
-from suffice.evidence.sanitize import blank, instruction_in, sanitized
+from suffice.evidence.sanitize import blank, examined, sanitized
 from suffice.types import Claim, Code, Draft, Evidence, Finding, Support
 
 _VALUES = "literals"
@@ -19,14 +19,11 @@ def judged(checks: Sequence[Check], draft: Draft, evidence: Evidence) -> tuple[F
     """The findings of all checks, with citations confirmed by the checks that compare them with
     the cited text. Instructions to the model are not evidence, and a claim is MARKED if only
     passages support it that also hold words like an instruction."""
+    evidence = examined(evidence)
     trusted = sanitized(evidence)
     found = run_checks(checks, draft, trusted)
     settled = _doubted(confirm_citations(draft, trusted, found, SUPPORTING))
-    words = {
-        passage.id: seen.quote
-        for passage, read in zip(evidence.passages, trusted.passages, strict=True)
-        if read != passage and (seen := instruction_in(passage))
-    }
+    words = {item.passage.id: item.instruction.quote for item in evidence if item.instruction}
     rest = {finding.claim for finding in settled if _by(finding, words)}
     if not rest:
         return settled

@@ -8,12 +8,12 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from suffice.checks.claim_text import statements, without_gaps
+from suffice.checks.claim_text import without_gaps
 from suffice.deadline import watched
 from suffice.models.embedder import Embedder
 from suffice.models.llm.verifier import below_llm
 from suffice.models.verifier import Pair, Verifier, log_odds
-from suffice.text.claims import Statement, StatementKind
+from suffice.text.claims import Statement, StatementKind, claims
 from suffice.text.marks import bare, citations
 from suffice.text.question import several, with_subject
 from suffice.types import Claim, Code, Draft, Evidence, Finding, Hallucination, Rescue, Support
@@ -97,7 +97,7 @@ class Shape:
 
 def shape(text: str) -> Shape:
     """The form of a text, with or without claims."""
-    read = statements(text)
+    read = claims(text)
     kinds = {one.kind for one in read}
     return Shape(
         abstains=StatementKind.REFUSAL in kinds and StatementKind.CLAIM not in kinds,
@@ -123,7 +123,7 @@ class Structure:
 
     def judge(self, draft: Draft, evidence: Evidence) -> list[Finding]:
         seen = shape(draft.text)
-        read = {(one.start, one.end): one for one in statements(draft.text)}
+        read = {(one.start, one.end): one for one in claims(draft.text)}
         last = max(draft.claims, key=lambda claim: claim.end, default=None)
         broken = last if last and not seen.complete and _ends(draft.text, last) else None
         return [

@@ -13,10 +13,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
 
-from suffice.checks.claim_text import statements
 from suffice.checks.entailment import roots
-from suffice.switch import rule
-from suffice.text.claims import Statement, StatementKind, nonclaim
+from suffice.text.claims import Statement, StatementKind, claims, nonclaim
 from suffice.types import Draft, Evidence, Passage
 
 _JOINED = re.compile(r"\w\w|\d[.,]|[.,]\d")
@@ -62,10 +60,9 @@ class _Known:
         return cls(asked.union(*map(roots, texts)), asked, numbers, numbers.union(*there))
 
 
-@rule("unread", lambda draft, evidence: ())
 def unread(draft: Draft, evidence: Evidence) -> tuple[Statement, ...]:
     """The statements outside a draft's claims that add information."""
-    read = statements(draft.text)
+    read = claims(draft.text)
     claimed = _Claimed.of(draft)
     led = {one.context for one in read if one.checkable and one.context}
     counts = _Counts.of(read)

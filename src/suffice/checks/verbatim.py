@@ -8,10 +8,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from suffice.checks.claim_text import statements, with_metadata
+from suffice.checks.claim_text import with_metadata
 from suffice.checks.entailment import roots
 from suffice.deadline import watched
-from suffice.text.claims import Statement, nonclaim
+from suffice.text.claims import Statement, claims, nonclaim
 from suffice.text.marks import bare
 from suffice.text.readable import Readable, readable
 from suffice.text.sentences import (
@@ -259,7 +259,7 @@ class _Page:
 
     @classmethod
     def of(cls, draft: Draft, question: str) -> _Page:
-        read = statements(draft.text)
+        read = claims(draft.text)
         words = ["", *(one.words for one in read)]
         return cls(
             question,

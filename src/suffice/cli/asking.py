@@ -25,7 +25,7 @@ from suffice.errors import SourceMissing
 from suffice.evidence.index import Filter
 from suffice.evidence.ingest import Report
 from suffice.evidence.library import Library
-from suffice.evidence.sanitize import flag_exclusions, flag_notes
+from suffice.evidence.sanitize import examined, flag_exclusions, flag_notes
 from suffice.evidence.search import Search, StoredDocuments
 from suffice.gate.policies.policy import known_policy
 from suffice.models.catalog import open_verifier
@@ -354,7 +354,7 @@ def search(asked: OpenedQuestion) -> int:
     subject = unnamed(asked.settings.subject, asked.question)
     question = Evidence(asked.question, subject=subject)
     found = asked.search(question.in_context(asked.question))
-    evidence = replace(found, question=asked.question, subject=subject)
+    evidence = examined(replace(found, question=asked.question, subject=subject))
     notes = (*evidence.notes, *flag_notes(evidence), *asked.skipped)
     evidence = replace(evidence, notes=notes)
     if asked.as_json:

@@ -12,7 +12,7 @@ from itertools import groupby
 from typing import cast
 
 from suffice.draft.reading import PLAIN, Brief
-from suffice.evidence.sanitize import cleared
+from suffice.evidence.sanitize import sanitized
 from suffice.evidence.split import context, placed
 from suffice.models.embedder import Embedder
 from suffice.models.llm.verifier import below_llm
@@ -413,8 +413,8 @@ def _statements_of(entry: Ranked) -> list[Statement]:
 
 def _statements(evidence: Evidence) -> Iterator[tuple[Passage, Statement]]:
     """The statements that may be quoted, in order, without instructions to the model."""
-    for item in evidence:
-        for statement in statements(cleared(item.passage).text):
+    for item, read in zip(evidence, sanitized(evidence), strict=True):
+        for statement in statements(read.passage.text):
             if all(item.reads(*span) for span in statement.slices):
                 yield item.passage, statement
 

@@ -77,7 +77,7 @@ def confirmed(findings: Sequence[Finding]) -> tuple[Finding, ...]:
     )
 
 
-def wanting(round_: Round) -> bool:
+def needs_revision(round_: Round) -> bool:
     """Whether a draft should be revised: a claim is contradicted, unbacked or uncertain, the
     draft does not address the question, or it was cut off."""
     return round_.draft.cut or any(
@@ -90,7 +90,7 @@ def revising(
     settings: DraftSettings,
     brief: Brief = PLAIN,
     *,
-    again: Callable[[Round], bool] = wanting,
+    again: Callable[[Round], bool] = needs_revision,
     clock: Callable[[], float] = monotonic,
 ) -> Generator[Brief, Round | SufficeError, Revised]:
     """The loop as a generator that makes no calls itself: it yields the brief for the drafter, is
@@ -122,7 +122,7 @@ def revise(
     settings: DraftSettings,
     brief: Brief = PLAIN,
     *,
-    again: Callable[[Round], bool] = wanting,
+    again: Callable[[Round], bool] = needs_revision,
     clock: Callable[[], float] = monotonic,
 ) -> Revised:
     """Run `revising` with the given drafter and checks."""

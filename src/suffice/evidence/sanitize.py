@@ -11,7 +11,7 @@ import math
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache, lru_cache
 from itertools import accumulate
 
@@ -27,7 +27,7 @@ from suffice.text.digest import pieces
 from suffice.text.instructions import STATEMENT, folded, matched
 from suffice.text.instructions import model as words_model
 from suffice.text.sentences import Span
-from suffice.types import Evidence, Exclusion, Passage, Retrieved
+from suffice.types import Evidence, Exclusion, Instruction, Passage, Retrieved
 
 _SUSPICIOUS = -6.5
 """The words of half of the ordinary passages score at least this much."""
@@ -42,7 +42,7 @@ _MOST = 5
 
 
 @rule("instruction model", lambda text: ())
-@lru_cache(maxsize=4096)  # gate, drafter and checks read the same passages
+@lru_cache(maxsize=4096)  # many questions find the same passages
 def suspected(text: str) -> tuple[Span, ...]:
     """The sentences that seem to instruct the model."""
     plain, places = folded(text)
@@ -115,49 +115,53 @@ def _verifier(_process: int) -> CrossEncoder:
 
 _LETTER = re.compile(r"\S")
 _LONGEST = 200
+_NONE = Instruction()
 
 
-@dataclass(frozen=True, slots=True)
-class Instruction:
-    """The words of a passage that instruct the model, and whether that is certain."""
-
-    quote: str
-    certain: bool
-
-
-@lru_cache(maxsize=4096)
-def instruction_in(passage: Passage) -> Instruction | None:
-    """The instruction in a passage, if any."""
+@rule("instructions", lambda passage: _NONE)
+def instruction_in(passage: Passage) -> Instruction:
+    """The instruction to the model in a passage, if any."""
     above = (passage.title, *passage.heading, passage.summary)
     if quote := next(filter(None, map(matched, (passage.text, *above))), None):
         return Instruction(quote, certain=True)
-    spans = suspected(_whole(passage))
+    whole = _whole(passage)
+    spans = suspected(whole)
     if not spans:
-        return None
+        return _NONE
     start, end = spans[0]
-    return Instruction(_whole(passage)[start:end].strip()[:_LONGEST], certain=False)
+    return Instruction(whole[start:end].strip()[:_LONGEST], certain=False, spans=spans)
+
+
+def examined(evidence: Evidence) -> Evidence:
+    """The evidence with every passage searched for instructions. What was found travels with the
+    passage, so that each is searched once."""
+    return replace(evidence, items=tuple(map(_examined, evidence)))
+
+
+def _examined(item: Retrieved) -> Retrieved:
+    if item.instruction is not None:
+        return item
+    return replace(item, instruction=instruction_in(item.passage))
 
 
 def sanitized(evidence: Evidence) -> Evidence:
     """The evidence for drafters, verifiers and checks. Blanked text keeps its length."""
-    return replace(evidence, items=tuple(map(_cleared, evidence)))
+    return replace(evidence, items=tuple(_cleared(_examined(item)) for item in evidence))
 
 
 def _cleared(item: Retrieved) -> Retrieved:
-    passage = cleared(item.passage)
+    if not item.instruction:
+        return item
     # The verifier that ordered the search has read another text.
-    return item if passage == item.passage else replace(item, passage=passage, answers=None)
+    passage = cleared(item.passage, item.instruction)
+    return replace(item, passage=passage, answers=None, instruction=_NONE)
 
 
-@rule("instructions", lambda passage: passage)
-def cleared(passage: Passage) -> Passage:
+def cleared(passage: Passage, found: Instruction) -> Passage:
     """The passage without its instructions to the model."""
-    found = instruction_in(passage)
-    if found is None:
-        return passage
     if found.certain:
         return blank(passage)
-    title, summary, *heading, text = _blanked(_parts(passage), suspected(_whole(passage)))
+    title, summary, *heading, text = _blanked(_parts(passage), found.spans)
     return replace(
         passage,
         title=title if title == passage.title else "",
@@ -198,8 +202,8 @@ Flags = Mapping[int, Instruction]
 
 
 def flagged(evidence: Evidence) -> Flags:
-    found = ((n, instruction_in(passage)) for n, passage in enumerate(evidence.passages, 1))
-    return {n: instruction for n, instruction in found if instruction}
+    items = enumerate(examined(evidence), 1)
+    return {n: item.instruction for n, item in items if item.instruction}
 
 
 def flag_exclusions(evidence: Evidence) -> tuple[Exclusion, ...]:

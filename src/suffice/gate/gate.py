@@ -14,7 +14,7 @@ from typing import NamedTuple, Protocol
 
 from suffice.evidence.deduplicate import distinct
 from suffice.evidence.index import Found, gather, today
-from suffice.evidence.sanitize import flag_exclusions, flag_notes, sanitized
+from suffice.evidence.sanitize import examined, flag_exclusions, flag_notes, sanitized
 from suffice.gate.conflict.detect import Conflicts
 from suffice.gate.freshness import TimeAsked, When, asked_about, fresh, left_out
 from suffice.gate.missing import missing_aspects, missing_dates, next_steps
@@ -200,12 +200,14 @@ class Gate:
         when = when or asked_about(evidence.question, day)
         current, stale, _ = fresh(evidence, when, day)
         counted, copies = distinct(current, self.settings.diversity)
+        counted = examined(counted)
         # The passages were selected for the time asked about, so the question is judged without it.
         read = sanitized(replace(counted, question=counted.wanted))
         decision = self._enough(adjusted(read, self.settings.kinds))
         if counted.timeless and when.asked is TimeAsked.EVER:
             decision = _to_compare(decision, counted, Tiers(self.settings.tiers))
-        decision = _whole(self._with_conflicts(self._diverse(decision, counted), read), counted)
+        decision = self._with_conflicts(self._diverse(decision, counted), read)
+        decision = _as_retrieved(decision, counted)
         dropped = {exclusion.passage.id for exclusion in decision.excluded}
         kept = replace(
             counted, items=tuple(item for item in counted if item.passage.id not in dropped)
@@ -270,7 +272,7 @@ def _to_compare(decision: GateDecision, evidence: Evidence, tiers: Tiers) -> Gat
     return replace(decision, level=Level.PARTIAL, reasons=(*decision.reasons, COMPARE))
 
 
-def _whole(decision: GateDecision, evidence: Evidence) -> GateDecision:
+def _as_retrieved(decision: GateDecision, evidence: Evidence) -> GateDecision:
     """The decision on the sanitised passages, with the passages as retrieved."""
     found = {passage.id: passage for passage in evidence.passages}
     return replace(

@@ -20,7 +20,7 @@ from suffice.serialize import rounded
 from suffice.settings import Settings
 from suffice.text.question import LONGEST_QUESTION
 from suffice.types import GateDecision, Verdict
-from suffice.verdict.wording import releases_draft, spoken, without_withheld
+from suffice.verdict.wording import releases_draft, render_text, without_withheld
 
 T = TypeVar("T")
 OnBlock = Literal["replace", "raise"]
@@ -81,8 +81,8 @@ class Guard:
         told = without_withheld(verdict)
         if not verdict.served and self.on_block == "raise":
             raise AnswerWithheld(verdict, told.reason)
-        same = releases_draft(verdict) and spoken(verdict) == answer.strip()
-        return Checked(verdict, answer if same else spoken(told), not same)
+        same = releases_draft(verdict) and render_text(verdict) == answer.strip()
+        return Checked(verdict, answer if same else render_text(told), not same)
 
     async def acheck(
         self, answer: str, passages: Iterable[Given] | Given, question: str = ""

@@ -103,8 +103,9 @@ def _maker(kind: Any) -> Maker:
 
 
 def _maker_of(shape: Any) -> Maker:
-    names = tuple(field.name for field in fields(shape))
-    defaults = tuple(_default(field) for field in fields(shape))
+    recorded = [field for field in fields(shape) if field.metadata.get("recorded", True)]
+    names = tuple(field.name for field in recorded)
+    defaults = tuple(map(_default, recorded))
     read: Callable[[Any], Any] = attrgetter(*names)
     read = read if len(names) > 1 else lambda value: (getattr(value, names[0]),)
 

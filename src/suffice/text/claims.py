@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import lru_cache
 from itertools import pairwise
 
 from suffice.deadline import watched
@@ -299,7 +300,9 @@ class Statement:
         return f"{self.context} {self.words}".strip()
 
 
-def claims(text: str) -> list[Statement]:
+# Drafter, checks and verdict read the same draft.
+@lru_cache(maxsize=8)
+def claims(text: str) -> tuple[Statement, ...]:
     """Every sentence of a draft in order, except horizontal rules and lone marks."""
     found: list[Statement] = []
     sources = False  # whether "they" are the documents: "The passages say … They do not say …"
@@ -313,7 +316,7 @@ def claims(text: str) -> list[Statement]:
         kind = StatementKind.CODE if code else _kind(sentence, said)
         sources = speaks_of_sources(said)
         found.append(Statement(sentence, start, end, kind, words, cites))
-    return _with_context(text, _rows(text, found))
+    return tuple(_with_context(text, _rows(text, found)))
 
 
 def _cited(text: str) -> Iterator[tuple[int, int, tuple[int, ...]]]:

@@ -51,6 +51,11 @@ class Assessment:
                 return grade
         return Grade.UNSUPPORTED
 
+    @property
+    def weak(self) -> tuple[Claim, ...]:
+        """The claims that are neither backed nor contradicted."""
+        return self.claims_with(Support.UNBACKED, Support.UNCHECKED)
+
     def claims_with(self, *supports: Support) -> tuple[Claim, ...]:
         """The claims with one of these judgements, in the order of the draft."""
         return tuple(claim for claim, support in self.claims.items() if support in supports)
@@ -62,7 +67,7 @@ def assess(
     """Assess a draft. If evidence is given, also find statements outside the claims."""
     outside = unread(draft, evidence) if evidence else ()
     own = by_claim(findings)
-    standing = {claim: stands(own[claim]) for claim in draft.claims}
+    standing = {claim: overall_support(own[claim]) for claim in draft.claims}
     supports = list(standing.values())
     facts = [fact for claim in draft.claims for fact in _facts(standing[claim], own[claim])]
     return Assessment(
@@ -87,7 +92,7 @@ def by_claim(findings: Iterable[Finding]) -> Mapping[Claim, list[Finding]]:
     return found
 
 
-def stands(findings: Iterable[Finding]) -> Support:
+def overall_support(findings: Iterable[Finding]) -> Support:
     """The overall judgement of a claim: any finding against it decides; otherwise a finding in
     favour makes it BACKED. An omitted condition is only a flag, as the claim may still be true."""
     found = [f.support for f in findings if f.code is not Code.OMITTED]
@@ -184,7 +189,7 @@ def claim_statuses(verdict: Verdict) -> list[ClaimStatus]:
     findings = by_claim(verdict.findings)
     for n, claim in enumerate(sorted(verdict.draft.claims, key=lambda one: one.start), 1):
         own = tuple(findings[claim])
-        support = stands(own)
+        support = overall_support(own)
         decided = _decided(own, support)
         located = decided is not None and decided.passage_id in numbered
         source = decided if located else _nearest(own)

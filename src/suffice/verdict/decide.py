@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from suffice.checks.check import share_read
-from suffice.checks.claim_text import statements
 from suffice.settings import ROUTES, RouteSettings
 from suffice.text.claims import Statement, StatementKind, claims, declines, left_open
 from suffice.text.marks import bare, citations
@@ -191,24 +190,56 @@ def disagree(evidence: Evidence, gate: GateDecision) -> Verdict:
     )
 
 
+def assessed(
+    evidence: Evidence, gate: GateDecision, draft: Draft, findings: Sequence[Finding]
+) -> Assessment:
+    """The assessment of a draft, with the probability that it is correct."""
+    return replace(assess(draft, findings, evidence), confidence=confidence(gate, draft, findings))
+
+
+def matching_route(
+    gate: GateDecision, draft: Draft, assessment: Assessment, routes: Sequence[Route]
+) -> Route | None:
+    """The first row of the routing table that a draft matches; `None` if it makes no claim."""
+    opposed = _opposed(gate)
+    return first_match(routes, assessment, conflict=opposed) if draft.claims else None
+
+
+def route_text(
+    gate: GateDecision, draft: Draft, assessment: Assessment, routes: Sequence[Route]
+) -> str:
+    """The row of the routing table that decides about a draft; empty if none does: the draft makes
+    no claim, or both sides of a conflict are shown instead of it."""
+    route = matching_route(gate, draft, assessment, routes)
+    if route is None or (route.action is Action.CONFLICT and _opposed(gate)):
+        return ""
+    return route.text
+
+
+def _opposed(gate: GateDecision) -> bool:
+    """Whether passages contradict each other."""
+    return any(not conflict.ambiguous for conflict in gate.conflicts)
+
+
 def decide(
     evidence: Evidence,
     gate: GateDecision,
     draft: Draft,
     findings: Sequence[Finding],
     routes: Sequence[Route] = DEFAULT,
+    assessment: Assessment | None = None,
 ) -> Verdict:
     """Decide what to release: the first matching row of the routing table wins. Regardless of the
-    table, a contradicted draft is never released, and unchecked text only with a caveat."""
-    left_out = [one for one in statements(draft.text) if _leaves_open(one)]
+    table, a contradicted draft is never released, and unchecked text only with a caveat.
+    `assessment` is that of the draft, if the caller has it."""
+    left_out = [one for one in claims(draft.text) if _leaves_open(one)]
     missing = tuple(dict.fromkeys((*gate.missing, *_left_open(left_out))))
-    if not draft.claims:
+    found = assessment or assessed(evidence, gate, draft, findings)
+    route = matching_route(gate, draft, found, routes)
+    if route is None:
         declined = withhold(evidence, gate, wording.unanswered(gate), draft)
         return replace(declined, missing=missing)
-    found = replace(assess(draft, findings, evidence), confidence=confidence(gate, draft, findings))
-    opposed = any(not conflict.ambiguous for conflict in gate.conflicts)
-    route = first_match(routes, found, conflict=opposed)
-    if route.action is Action.CONFLICT and opposed:
+    if route.action is Action.CONFLICT and _opposed(gate):
         return disagree(evidence, gate)
     action = _bounded(route.action, found, gate, draft)
     lacks = lacking(evidence.question, draft.text)

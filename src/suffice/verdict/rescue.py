@@ -11,13 +11,13 @@ from suffice.text.claims import Statement
 from suffice.text.marks import bare, citations
 from suffice.types import Action, Claim, Code, Draft, Evidence, Finding, Rescue, Support, Verdict
 from suffice.verdict import wording
-from suffice.verdict.assess import assess
+from suffice.verdict.assess import Assessment
 
 
-def trimmed(draft: Draft, findings: Sequence[Finding]) -> Draft | None:
+def trimmed(draft: Draft, assessment: Assessment) -> Draft | None:
     """The draft reduced to its backed claims and to what it says is left open, in order; `None` if
     no claim is backed, or if all are and there is nothing to remove."""
-    kept = assess(draft, findings).claims_with(Support.BACKED)
+    kept = assessment.claims_with(Support.BACKED)
     if not kept or len(kept) == len(draft.claims):
         return None
     stays: list[Claim | Statement] = [*kept, *gaps(draft.text)]
@@ -64,11 +64,6 @@ def reattributed(draft: Draft, findings: Sequence[Finding], evidence: Evidence) 
             text = f"{text[: claim.start]}{own}{text[end:]}"
     read = read_draft(text, evidence.passages)
     return replace(draft, text=read.text, claims=read.claims, citations=read.citations)
-
-
-def weak(draft: Draft, findings: Sequence[Finding]) -> bool:
-    """Whether a draft has an unbacked claim, which is better removed than served with a caveat."""
-    return bool(assess(draft, findings).claims_with(Support.UNBACKED, Support.UNCHECKED))
 
 
 def failed(draft: Draft) -> bool:

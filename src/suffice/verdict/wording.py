@@ -95,7 +95,7 @@ def reason_for(
     of several questions is unanswered; `gaps` are the draft's own statements of what the documents
     leave open."""
     against = found.claims_with(Support.CONTRADICTED)
-    weak = found.claims_with(Support.UNBACKED, Support.UNCHECKED)
+    weak = found.weak
     if action is Action.REVIEW and found.flags & _SOURCES:
         return f"{WRONG_SOURCE}."
     if action is Action.REVIEW:
@@ -345,7 +345,7 @@ def occasion_of(verdict: Verdict) -> Occasion:
     return Occasion.NOT_VERIFIED
 
 
-def spoken(verdict: Verdict, texts: CustomerTexts | None = None) -> str:
+def render_text(verdict: Verdict, texts: CustomerTexts | None = None) -> str:
     """A verdict as text: an answer with its caveat, both sides of a conflict, or a refusal. With
     `texts`, it is for a customer; otherwise for an operator, with the reason."""
     if verdict.action is Action.SERVE:

@@ -16,7 +16,7 @@ from suffice.server.openai.passthrough import beside, finish_of, logprobs_of
 from suffice.settings import RouteSettings
 from suffice.types import Action, Finding, GateDecision, Verdict
 from suffice.verdict.assess import ClaimStatus, claim_statuses
-from suffice.verdict.wording import CustomerTexts, releases_draft, spoken, without_withheld
+from suffice.verdict.wording import CustomerTexts, releases_draft, render_text, without_withheld
 
 _LONGEST = 200
 
@@ -138,7 +138,7 @@ def decided(
     """Apply a verdict to an upstream's choice, if there is one. Structured output is not changed; a
     refusal of it goes into the `refusal` field. `texts` are those of the route's customers."""
     choice = choice or {}
-    told = spoken(disclosed(verdict, shown), texts)
+    told = render_text(disclosed(verdict, shown), texts)
     message = _object(choice.get("message"))
     written, finish = message.get("content"), finish_of(choice.get("finish_reason"))
     kept = verdict.served and verdict.action is not Action.CONFLICT

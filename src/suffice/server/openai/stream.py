@@ -39,7 +39,7 @@ from suffice.server.request import RequestContext
 from suffice.server.route import Route
 from suffice.server.sending import Events, offload, while_there
 from suffice.types import Action, Draft, Finding, Support, Verdict
-from suffice.verdict.assess import by_claim, stands
+from suffice.verdict.assess import by_claim, overall_support
 from suffice.verdict.wording import CustomerTexts
 
 Raw = Mapping[str, Any]
@@ -233,7 +233,7 @@ class LiveChecks:
         findings = by_claim(found)
         for claim in draft.claims:
             own = findings[claim]
-            support, place = stands(own), (streamed_choice.index, claim.start, claim.end)
+            support, place = overall_support(own), (streamed_choice.index, claim.start, claim.end)
             if self._reported.get(place) is support:
                 continue
             self._reported[place] = support
@@ -275,7 +275,7 @@ def last_words(verdict: Verdict, texts: CustomerTexts | None = None) -> str:
     reason = texts.text(verdict) if texts else verdict.reason
     findings = by_claim(verdict.findings)
     doubted = any(
-        stands(findings[claim]) is not Support.BACKED
+        overall_support(findings[claim]) is not Support.BACKED
         for claim in (verdict.draft.claims if verdict.draft else ())
     )
     if verdict.action is Action.CAVEAT and not doubted:

@@ -22,7 +22,7 @@ from suffice.types import (
     Support,
     Verdict,
 )
-from suffice.verdict.assess import ClaimStatus, claim_statuses, stands
+from suffice.verdict.assess import ClaimStatus, claim_statuses, overall_support
 
 Span = tuple[int, int]
 _RESCUES = {
@@ -178,7 +178,7 @@ def _steps(attempts: Sequence[Attempt]) -> Iterable[Step]:
         by_claim: dict[int, list[Finding]] = {}
         for finding in attempt.findings:
             by_claim.setdefault(finding.claim.start, []).append(finding)
-        counts = _counted(stands(found).value for found in by_claim.values())
+        counts = _counted(overall_support(found).value for found in by_claim.values())
         draft = attempt.draft
         yield Step(n, draft.text, draft.drafter, attempt.route, counts)
 
