@@ -25,14 +25,15 @@ from suffice.types import (
     GateDecision,
     Instruction,
     Passage,
+    ReasonCode,
     Rescue,
     Support,
     Verdict,
 )
+from suffice.verdict import assess as assessing
 from suffice.verdict import decide
 from suffice.verdict.assess import Assessment
 from suffice.verdict.decide import served_answers
-from suffice.verdict.wording import NO_STATEMENT
 from tests.waiting import until
 
 QUESTION = "How many days per week may I work remotely?"
@@ -94,7 +95,7 @@ def test_what_an_llm_declines_is_not_quoted_instead(library: Library, said: str)
     verdict = answered(library, says(said))
     assert verdict.action is Action.WITHHOLD
     assert verdict.released == ""
-    assert verdict.reason.startswith(NO_STATEMENT)
+    assert verdict.reasons[0].code is ReasonCode.NO_STATEMENT
 
 
 def test_what_the_checks_refute_is_not_quoted_instead(library: Library) -> None:
@@ -192,7 +193,7 @@ def test_a_passage_is_searched_for_instructions_once(
 
 def test_every_draft_is_assessed_once(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
     assessed: list[str] = []
-    assess = decide.assess
+    assess = assessing.assess
 
     def counted(draft: Draft, *rest: Any) -> Assessment:
         assessed.append(draft.text)

@@ -181,6 +181,8 @@ class Evidence:
     """The verifier that has read the items for this question; empty if none has."""
     readings: Readings = field(default_factory=dict, compare=False, repr=False)
     """All that it said, also of passages that are not among the items."""
+    without_vectors: str = ""
+    """Why the search was by keywords only; empty if it was not. A note says so too."""
 
     def __iter__(self) -> Iterator[Retrieved]:
         return iter(self.items)
@@ -373,6 +375,80 @@ class Finding:
     """The facts of the claim, if it has several and the check judges facts."""
 
 
+class ReasonCode(StrEnum):
+    """What a reason says. `verdict.wording` has the words."""
+
+    TEXT = "text"
+    """Words that quote no draft: those of a setting, a person or another part."""
+    UNKNOWN = "unknown"
+    """Words of which is not known whether they quote a draft."""
+
+    QUOTED = "quoted"
+    CHECKED = "checked"
+    LIMITED = "limited"
+    POSSIBLY_LIMITED = "possibly limited"
+    THIN = "thin"
+    NOT_VERIFIED = "not verified"
+    UNREAD = "unread"
+    BESIDE = "beside"
+    LEFT_OPEN = "left open"
+    ANSWERED_IN_PART = "answered in part"
+    OTHER_KIND = "other kind"
+    MARKS_UNVERIFIED = "marks unverified"
+    MARKED = "marked"
+    VALUE_DOUBTED = "value doubted"
+    UNSURE = "unsure"
+
+    UNSURE_REVIEW = "unsure, review"
+    WRONG_SOURCE = "wrong source"
+
+    NOTHING_FOUND = "nothing found"
+    ONLY_LEFT_OUT = "only left out"
+    NOT_ENOUGH = "not enough"
+    NO_STATEMENT = "no statement"
+    OTHER_QUESTION = "other question"
+    CONTRADICTED = "contradicted"
+    NO_SUCH_SOURCE = "no such source"
+    NO_SOURCE = "no source"
+    NOT_ANSWERED = "not answered"
+    NOT_BACKED = "not backed"
+    OTHER_VALUE = "other value"
+    UNLIKELY = "unlikely"
+    NOT_WRITTEN = "not written"
+    CHECK_FAILED = "check failed"
+    CHECK_LATE = "check late"
+    TOO_LONG = "too long"
+    ABANDONED = "abandoned"
+
+    DISAGREE = "disagree"
+
+    SHORTENED = "shortened"
+    CITATION_CORRECTED = "citation corrected"
+    QUOTED_INSTEAD = "quoted instead"
+    QUOTED_UNWRITTEN = "quoted, unwritten"
+
+    OVERRIDDEN = "overridden"
+    RELEASED = "released"
+    CORRECTED = "corrected"
+    WITHDRAWN = "withdrawn"
+
+    CONDITION_OMITTED = "condition omitted"
+    """A note: the source has a condition that a claim leaves out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """One statement about a verdict, as data: what it says, which claims it quotes, and the values
+    that its words take in. Only `verdict.wording` turns it into words, and takes withheld claims
+    out of it."""
+
+    code: ReasonCode
+    claims: tuple[Claim, ...] = ()
+    values: tuple[str, ...] = ()
+    withheld: int = 0
+    """The number of claims that were taken out, because the reader may not see them."""
+
+
 class Level(StrEnum):
     """The gate's assessment of the evidence, before anything is drafted."""
 
@@ -433,6 +509,8 @@ class GateDecision:
     excluded: tuple[Exclusion, ...] = ()
     conflicts: tuple[Conflict, ...] = ()
     next_steps: tuple[str, ...] = ()
+    compares: bool = False
+    """Whether the reader has to compare several versions, which no single passage does."""
     record: str = field(default="", compare=False)
     """The id of its record in the log, if it was recorded without a verdict."""
 
@@ -526,6 +604,11 @@ class Verdict:
     """The id of its record in the log; empty if nothing is recorded."""
     repeats: str = field(default="", compare=False)
     """The id of the record whose verdict this one repeats from a cache; empty if it is new."""
+    reasons: tuple[Reason, ...] = ()
+    """`reason` as data. Empty: not known what it quotes, so that only those who may see all of the
+    draft may read it."""
+    remarks: tuple[Reason, ...] = ()
+    """The notes that quote claims, as data."""
 
     @property
     def served(self) -> bool:

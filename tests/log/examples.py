@@ -25,6 +25,8 @@ from suffice.types import (
     Kind,
     Level,
     Passage,
+    Reason,
+    ReasonCode,
     Rescue,
     Retrieved,
     Signal,
@@ -50,7 +52,7 @@ COUNTED = Evidence(
 GATE = GateDecision(
     Level.PARTIAL, 0.62, "learned", ("one passage",), ("a figure for 2025",), ("age",), "fast",
     (Signal("enough", 0.62, 0.5, "near"), Signal("count", 1.0)), (Exclusion(OLD, "superseded"),),
-    (Conflict(LEAVE, OLD, "18 weeks", "16 weeks", 0.9, "they differ", True),), ("Ask HR.",),
+    (Conflict(LEAVE, OLD, "18 weeks", "16 weeks", 0.9, "they differ", True),), ("Ask HR.",), True,
 )  # fmt: skip
 CLAIM = Claim("Leave lasts 18 weeks [1].", 0, 25, (1,))
 DRAFT = Draft(
@@ -77,7 +79,8 @@ VERDICT = Verdict(
     (Source("leave.md", "Leave", "2", ("Leave",), 0.7, True),), 0.9, ("a note",), 0.5, 0.25,
     Grade.PARTIAL, "else -> CAVEAT", Rescue.TRIMMED,
     (Attempt(Draft("A first one."), (FINDING,), "else -> WITHHOLD"), Attempt(DRAFT)), 0.7,
-    repeats="01jcq",
+    repeats="01jcq", reasons=(Reason(ReasonCode.TEXT, values=("Based on little.",)),),
+    remarks=(Reason(ReasonCode.CONDITION_OMITTED, (CLAIM,), ("the source adds “if”",)),),
 )  # fmt: skip
 TRACE = Trace(
     FOUND,

@@ -15,7 +15,17 @@ from suffice.log.decision import Filing, decision_of, of_gate, of_verdict
 from suffice.log.entry import Entry, Record, payload
 from suffice.log.setup import Setup, setup_of
 from suffice.settings import CollectionSettings, DraftSettings, VerdictSettings
-from suffice.types import Action, Draft, Evidence, GateDecision, Kind, Level, Passage, Verdict
+from suffice.types import (
+    Action,
+    Draft,
+    Evidence,
+    GateDecision,
+    Instruction,
+    Kind,
+    Level,
+    Passage,
+    Verdict,
+)
 from tests.log import examples as some
 
 
@@ -30,11 +40,20 @@ def test_the_examples_leave_no_field_at_its_default() -> None:
     more = (some.VERDICT, some.TRACE, some.GATE.conflicts[0], some.GATE.signals[0])
     value: Any
     for value in (*whole, *more):
-        names = [field.name for field in fields(value) if field.name != "record"]
+        recorded = [field for field in fields(value) if field.metadata.get("recorded", True)]
+        names = [field.name for field in recorded if field.name != "record"]
         at_default = {field.name for field in fields(value) if field.default != MISSING}
         plain = [name for name in names if name in at_default and not getattr(value, name)]
         # What the search read is not recorded: a replay searches and reads again.
         assert plain in ([], ["start"], ["answers", "number"])
+
+
+def test_what_was_searched_for_instructions_is_searched_again_in_a_replay() -> None:
+    (item,) = some.COUNTED.items
+    searched = replace(some.COUNTED, items=(replace(item, instruction=Instruction()),))
+    (record,) = of_gate(searched, some.GATE, some.TRACE, Filing())
+    (again,) = decision_of(stored(record)).evidence
+    assert again.instruction is None
 
 
 def test_a_verdict_is_read_back_as_it_was() -> None:

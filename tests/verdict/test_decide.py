@@ -21,10 +21,10 @@ from suffice.types import (
     GateDecision,
     Level,
     Passage,
+    ReasonCode,
     Retrieved,
     Support,
 )
-from suffice.verdict import wording
 from suffice.verdict.decide import decide, withhold
 from suffice.verdict.route import read_routes
 
@@ -200,15 +200,17 @@ def test_a_refusal_helps_whatever_it_is_for() -> None:
 @pytest.mark.parametrize(
     ("said", "why"),
     [
-        (SAID, wording.NO_SOURCE),
-        (f"{SAID} [7]", wording.NO_SUCH_SOURCE),
-        ("You get 31 days of leave. [1]", wording.SAYS_OTHERWISE),
+        (SAID, ReasonCode.NO_SOURCE),
+        (f"{SAID} [7]", ReasonCode.NO_SUCH_SOURCE),
+        ("You get 31 days of leave. [1]", ReasonCode.CONTRADICTED),
     ],
 )
-def test_a_refusal_says_what_is_wrong_with_the_draft(said: str, why: str) -> None:
+def test_a_refusal_says_what_is_wrong_with_the_draft(said: str, why: ReasonCode) -> None:
     held = check(said, [HERE.text])
     assert held.action is Action.WITHHOLD
-    assert held.reason.startswith(why)
+    assert held.draft is not None
+    assert [(one.code, one.claims) for one in held.reasons] == [(why, held.draft.claims)]
+    assert " days of leave”" in held.reason
 
 
 @pytest.mark.parametrize(

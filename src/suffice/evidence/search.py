@@ -150,7 +150,6 @@ class StoredDocuments:
         return self.store.holding(collection, phrase, named, may_read=may_read)
 
 
-KEYWORDS_ONLY = "Searched by keywords only"
 # BM25 is unbounded. A BM25 score of this value counts as one half.
 _HALF_KEYWORDS = 10.0
 # If copies fill the results, the search reads at most this many times the wanted passages.
@@ -201,7 +200,7 @@ class Search:
         self, question: str, queries: Sequence[str] = (), known: Readings | None = None
     ) -> Evidence:
         """The best passages for the question, of those that it and the queries find."""
-        (vector, *others), notes = self._vectors([question, *queries])
+        (vector, *others), problem = self._vectors([question, *queries])
         filters = (self.allowed.dated(), *self.also)
         items: list[Retrieved] = []
         readings = dict(known or {})
@@ -219,12 +218,20 @@ class Search:
                 for item in self.read(question, self.scored(hits, scores), allowed, read)
                 if not any(earlier.allows(item.passage) for earlier in filters[:place])
             ]
+        notes = [keywords_note(problem)] if problem else []
         if not near:
             notes.append(
                 "No passage is similar in meaning to the question; searched by keywords only."
             )
         read_by = self.reader.id if self.reader else ""
-        return Evidence(question, tuple(items), tuple(notes), read_by=read_by, readings=readings)
+        return Evidence(
+            question,
+            tuple(items),
+            tuple(notes),
+            read_by=read_by,
+            readings=readings,
+            without_vectors=problem,
+        )
 
     def _scores(
         self, queries: Sequence[str], vectors: Sequence[Vectors | None], allowed: Filter
@@ -255,21 +262,23 @@ class Search:
         return replace(self, allowed=allowed, also=tuple(also))
 
     def again(self, question: str, queries: Sequence[str]) -> Evidence:
-        (vector, *others), notes = self._vectors([question, *queries])
+        (vector, *others), problem = self._vectors([question, *queries])
         allowed, depth = self.allowed.dated(), self.settings.candidates
         numbers: dict[int, None] = {}
         for query, other in zip(queries, others, strict=True):
             hits = self.scored(self.index.search(other, query, allowed, depth))
             numbers |= dict.fromkeys(hit.number for hit, _ in hits[: self.settings.top_k])
         found = self.scored(self.index.score(vector, question, allowed, list(numbers)))
-        return Evidence(question, tuple(self._distinct(found, allowed, len(found))), tuple(notes))
+        items = tuple(self._distinct(found, allowed, len(found)))
+        notes = (keywords_note(problem),) if problem else ()
+        return Evidence(question, items, notes, without_vectors=problem)
 
-    def _vectors(self, texts: Sequence[str]) -> tuple[list[Vectors | None], list[str]]:
+    def _vectors(self, texts: Sequence[str]) -> tuple[list[Vectors | None], str]:
+        """The vectors of texts, or why there are none."""
         try:
-            return list(self.embedder.embed(texts)), []
+            return list(self.embedder.embed(texts)), ""
         except ModelUnreachable as problem:
-            note = f"{KEYWORDS_ONLY}: {problem.message}"
-            return [None] * len(texts), [note]
+            return [None] * len(texts), problem.message
 
     @property
     def documents(self) -> StoredDocuments:
@@ -368,6 +377,11 @@ class Search:
             for item, value in zip(first, odds, strict=True)
         ]
         return [*sorted(read, key=lambda item: -item.score), *items[len(first) :]]
+
+
+def keywords_note(problem: str = "") -> str:
+    """The note on a search by keywords only, with the embedder's problem."""
+    return f"Searched by keywords only: {problem}" if problem else "Searched by keywords only."
 
 
 def _worded(hit: Hit) -> float:

@@ -109,7 +109,7 @@ def _adjusted(item: Retrieved, settings: KindSettings) -> Retrieved:
     return replace(item, relevance=min(item.relevance * weight, 1.0))
 
 
-COMPARE = "the passages come from several versions, which the reader has to compare"
+_COMPARE = "the passages come from several versions, which the reader has to compare"
 
 
 class FindsConflicts(Protocol):
@@ -269,7 +269,8 @@ def _to_compare(decision: GateDecision, evidence: Evidence, tiers: Tiers) -> Gat
     near = beside and not decision.open and tiers.decide(evidence).open
     if decision.level is not Level.SUFFICIENT and not near:
         return decision
-    return replace(decision, level=Level.PARTIAL, reasons=(*decision.reasons, COMPARE))
+    reasons = (*decision.reasons, _COMPARE)
+    return replace(decision, level=Level.PARTIAL, reasons=reasons, compares=True)
 
 
 def _as_retrieved(decision: GateDecision, evidence: Evidence) -> GateDecision:

@@ -18,7 +18,7 @@ from suffice.errors import ExtraMissing, SettingsError
 from suffice.integrations.guard import EvidenceGate, Guard, OnBlock, passage_of
 from suffice.settings import Settings
 from suffice.types import GateDecision, Verdict
-from suffice.verdict.wording import gate_refusal
+from suffice.verdict.wording import gate_refusal, rendered_reason
 
 try:
     from haystack import Document, component
@@ -171,7 +171,7 @@ def _passage(document: Document) -> dict[str, Any]:
 
 def _refusal(decision: GateDecision, found: list[Document]) -> str:
     steps = "\n".join(f"- {step}" for step in decision.next_steps)
-    reason = gate_refusal(decision, len(found))
+    reason = rendered_reason(gate_refusal(decision, len(found)))
     return f"{reason}\n\nNext steps:\n{steps}" if steps else reason
 
 

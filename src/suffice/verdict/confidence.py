@@ -16,7 +16,6 @@ from functools import cache
 from pathlib import Path
 
 from suffice.checks.entailment import NAME as WHOLE
-from suffice.gate.gate import COMPARE
 from suffice.models.verifier import chance_of, log_odds
 from suffice.types import Draft, Finding, GateDecision, Rescue, Support
 from suffice.verdict.assess import by_claim
@@ -56,7 +55,7 @@ def answers(gate: GateDecision, draft: Draft) -> float:
     """The probability that the draft answers the question. It is 1 if the policy's score is not a
     probability, if a person overrode a closed gate, or if the question compares versions, which no
     single passage answers. A caveat discloses the last two cases."""
-    if not gate.open or COMPARE in gate.reasons:
+    if not gate.open or gate.compares:
         return 1.0
     calibrated = gate.policy == "learned"
     if draft.answers is None and not calibrated:

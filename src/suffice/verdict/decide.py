@@ -26,6 +26,8 @@ from suffice.types import (
     GateDecision,
     Level,
     Passage,
+    Reason,
+    ReasonCode,
     Retrieved,
     Source,
     Support,
@@ -128,16 +130,20 @@ _WORD = re.compile(r"\w")
 def withhold(
     evidence: Evidence,
     gate: GateDecision,
-    reason: str,
+    reason: Reason | str,
     draft: Draft | None = None,
     findings: Sequence[Finding] = (),
     action: Action = Action.WITHHOLD,
 ) -> Verdict:
-    """A verdict without an answer: the reason, what is not covered, and the nearest sources."""
+    """A verdict without an answer: the reason, what is not covered, and the nearest sources. A
+    reason in words must quote no draft."""
+    if isinstance(reason, str):
+        reason = Reason(ReasonCode.TEXT, values=(reason,))
     return Verdict(
         question=evidence.question,
         action=action,
-        reason=reason,
+        reason=wording.render((reason,)),
+        reasons=(reason,),
         gate=gate,
         evidence=evidence,
         draft=draft,
@@ -157,7 +163,7 @@ def refused_by_gate(evidence: Evidence, gate: GateDecision) -> Verdict:
 
 def unwritten(evidence: Evidence, gate: GateDecision, problem: str) -> Verdict:
     """The verdict if no draft could be written: WITHHOLD, with the problem in the notes."""
-    found = withhold(evidence, gate, wording.NOT_WRITTEN)
+    found = withhold(evidence, gate, Reason(ReasonCode.NOT_WRITTEN))
     return replace(found, notes=(*found.notes, problem))
 
 
@@ -174,10 +180,12 @@ def disagree(evidence: Evidence, gate: GateDecision) -> Verdict:
         )
     ]
     numbered = {passage.id: n for n, (passage, _) in enumerate(dict(sides).items(), 1)}
+    reasons = (Reason(ReasonCode.DISAGREE),)
     return Verdict(
         question=evidence.question,
         action=Action.CONFLICT,
-        reason=wording.DISAGREE,
+        reason=wording.render(reasons),
+        reasons=reasons,
         gate=gate,
         evidence=evidence,
         released=wording.both_sides(opposed, numbered),
@@ -245,7 +253,7 @@ def decide(
     lacks = lacking(evidence.question, draft.text)
     action = Action.CAVEAT if (lacks or left_out) and action is Action.SERVE else action
     left = next((one.reason for one in findings if one.code is Code.UNANSWERED), "")
-    reason = wording.reason_for(
+    reasons = wording.reasons_for(
         action,
         gate,
         found,
@@ -255,19 +263,23 @@ def decide(
         gaps=[one.words for one in left_out],
     )
     if action in (Action.SERVE, Action.CAVEAT):
+        omissions = wording.omissions(findings)
         made = Verdict(
             question=evidence.question,
             action=action,
-            reason=reason,
+            reason=wording.render(reasons),
+            reasons=reasons,
             gate=gate,
             evidence=evidence,
             draft=draft,
             released=draft.text,
             findings=tuple(findings),
             citations=citations_of(draft, evidence, findings),
-            notes=(*evidence.notes, *draft.notes, *wording.adds(findings)),
+            notes=(*evidence.notes, *draft.notes, *map(wording.rendered_reason, omissions)),
+            remarks=omissions,
         )
     else:
+        (reason,) = reasons
         made = withhold(evidence, gate, reason, draft, findings, action)
     return replace(
         made,
@@ -342,13 +354,6 @@ def nearest(evidence: Evidence, most: int = 3) -> tuple[Source, ...]:
     return tuple(found.values())[:most]
 
 
-FAILED = "Withheld: a check failed, so the answer could not be verified."
-LATE = "Withheld: the checks took longer than {:g} s, so the answer could not be verified."
-LONG = (
-    "Withheld: the draft is longer than {:,} characters, so it was not checked "
-    "(server.limits.draft_characters)."
-)
-GONE = "Withheld: the request ended before the answer was checked."
 _ACTIONS = {"review": Action.REVIEW, "withhold": Action.WITHHOLD, "caveat": Action.WITHHOLD}
 
 
@@ -360,7 +365,7 @@ def bounded(verdict: Verdict, route: RouteSettings) -> Verdict:
     held = withhold(
         verdict.evidence,
         verdict.gate,
-        FAILED,
+        Reason(ReasonCode.CHECK_FAILED),
         verdict.draft,
         verdict.findings,
         _ACTIONS[route.on_check_failure],
@@ -380,7 +385,7 @@ def unchecked(
     held = withhold(
         evidence,
         gate,
-        LATE.format(route.check_seconds),
+        Reason(ReasonCode.CHECK_LATE, values=(f"{route.check_seconds:g}",)),
         draft,
         findings,
         _ACTIONS[route.on_check_failure],
@@ -390,21 +395,28 @@ def unchecked(
 
 def too_long(evidence: Evidence, gate: GateDecision, draft: Draft, most: int) -> Verdict:
     """The verdict on a draft longer than the limit; `draft` holds its beginning."""
-    held = withhold(evidence, gate, LONG.format(most), draft)
+    held = withhold(evidence, gate, Reason(ReasonCode.TOO_LONG, values=(f"{most:,}",)), draft)
     return replace(held, attempts=(Attempt(draft, ()),))
 
 
 def abandoned(evidence: Evidence, gate: GateDecision, draft: Draft) -> Verdict:
     """The verdict if the caller disconnected or the request timed out before the checks ended."""
-    held = withhold(evidence, gate, GONE, draft)
+    held = withhold(evidence, gate, Reason(ReasonCode.ABANDONED), draft)
     return replace(held, attempts=(Attempt(draft, ()),))
 
 
 def overridden(verdict: Verdict, note: str) -> Verdict:
     """The verdict on a draft written after a person overrode the gate."""
     action = Action.CAVEAT if verdict.action is Action.SERVE else verdict.action
-    reason = f"{wording.OPENED} {verdict.reason}" if verdict.served else verdict.reason
-    return replace(verdict, action=action, reason=reason, notes=(*verdict.notes, note))
+    opened = (Reason(ReasonCode.OVERRIDDEN),) if verdict.served else ()
+    reasons = (*opened, *wording.reasons_of(verdict))
+    return replace(
+        verdict,
+        action=action,
+        reason=wording.render(reasons),
+        reasons=reasons,
+        notes=(*verdict.notes, note),
+    )
 
 
 def released(verdict: Verdict, note: str) -> Verdict:
@@ -414,10 +426,12 @@ def released(verdict: Verdict, note: str) -> Verdict:
         text, citations = verdict.released, verdict.citations
     else:
         text, citations = draft.text, citations_of(draft, verdict.evidence, verdict.findings)
+    reasons = (Reason(ReasonCode.RELEASED), *wording.reasons_of(verdict))
     return replace(
         verdict,
         action=Action.CAVEAT,
-        reason=f"{wording.RELEASED} {verdict.reason}",
+        reason=wording.render(reasons),
+        reasons=reasons,
         released=text,
         citations=citations,
         notes=(*verdict.notes, note),
@@ -430,10 +444,12 @@ def corrected(verdict: Verdict, text: str, note: str) -> Verdict:
     cited = {n for _, numbers in citations(text) for n in numbers}
     draft = verdict.draft or Draft("")
     known = {one.n: one for one in citations_of(draft, verdict.evidence, verdict.findings)}
+    reasons = (Reason(ReasonCode.CORRECTED),)
     return replace(
         verdict,
         action=Action.CAVEAT,
-        reason=wording.CORRECTED_BY_PERSON,
+        reason=wording.render(reasons),
+        reasons=reasons,
         released=text,
         citations=tuple(
             known.get(n, Citation(n, passage, "")) for n, passage in sources if n in cited
@@ -444,10 +460,12 @@ def corrected(verdict: Verdict, text: str, note: str) -> Verdict:
 
 def withdrawn(verdict: Verdict, note: str) -> Verdict:
     """The verdict after a person withdrew an answer."""
+    reasons = (Reason(ReasonCode.WITHDRAWN),)
     return replace(
         verdict,
         action=Action.WITHHOLD,
-        reason=wording.WITHDRAWN,
+        reason=wording.render(reasons),
+        reasons=reasons,
         released="",
         citations=(),
         notes=(*verdict.notes, note),

@@ -9,7 +9,19 @@ from suffice.checks.claim_text import different, gaps
 from suffice.draft.reading import read_draft
 from suffice.text.claims import Statement
 from suffice.text.marks import bare, citations
-from suffice.types import Action, Claim, Code, Draft, Evidence, Finding, Rescue, Support, Verdict
+from suffice.types import (
+    Action,
+    Claim,
+    Code,
+    Draft,
+    Evidence,
+    Finding,
+    Reason,
+    ReasonCode,
+    Rescue,
+    Support,
+    Verdict,
+)
 from suffice.verdict import wording
 from suffice.verdict.assess import Assessment
 
@@ -81,17 +93,24 @@ def rescued(verdict: Verdict, how: Rescue, first: Verdict) -> Verdict:
     """The verdict on the rescued draft, with a caveat that says how it was changed. The notes of
     the first draft are kept for the log."""
     change = _change(how, verdict, first)
-    reason = change if verdict.action is Action.SERVE else f"{change} {verdict.reason}"
-    notes = tuple(dict.fromkeys((*verdict.notes, *first.notes)))
-    return replace(verdict, action=Action.CAVEAT, reason=reason, rescue=how, notes=notes)
+    others = () if verdict.action is Action.SERVE else wording.reasons_of(verdict)
+    return replace(
+        verdict,
+        action=Action.CAVEAT,
+        reason=wording.render((change, *others)),
+        reasons=(change, *others),
+        rescue=how,
+        notes=tuple(dict.fromkeys((*verdict.notes, *first.notes))),
+        remarks=tuple(dict.fromkeys((*verdict.remarks, *first.remarks))),
+    )
 
 
-def _change(how: Rescue, verdict: Verdict, first: Verdict) -> str:
+def _change(how: Rescue, verdict: Verdict, first: Verdict) -> Reason:
     if how is Rescue.REATTRIBUTED:
         wrong = [one.claim for one in first.findings if one.code is Code.MISATTRIBUTED]
-        return wording.naming(wording.CORRECTED, list(dict.fromkeys(wrong)))
+        return Reason(ReasonCode.CITATION_CORRECTED, tuple(dict.fromkeys(wrong)))
     if how is Rescue.TRIMMED and first.draft and verdict.draft:
         kept = {claim.text for claim in verdict.draft.claims}
-        left_out = [claim for claim in first.draft.claims if claim.text not in kept]
-        return wording.naming(wording.SHORTENED, left_out)
-    return wording.REPLACED if first.draft else wording.UNWRITTEN
+        left_out = tuple(claim for claim in first.draft.claims if claim.text not in kept)
+        return Reason(ReasonCode.SHORTENED, left_out)
+    return Reason(ReasonCode.QUOTED_INSTEAD if first.draft else ReasonCode.QUOTED_UNWRITTEN)

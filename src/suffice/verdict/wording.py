@@ -1,9 +1,12 @@
-"""The wording of refusals, caveats and reasons, in one place."""
+"""The wording of refusals, caveats and reasons, in one place.
+
+Code decides by the data of a reason (`types.Reason`), never by its words. What a reader may not see
+is taken out of the data, and the words are made anew.
+"""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from suffice.errors import SettingsError
@@ -20,67 +23,155 @@ from suffice.types import (
     Finding,
     GateDecision,
     Level,
+    Reason,
+    ReasonCode,
     Support,
     Verdict,
 )
 from suffice.verdict.assess import QUOTED as ALL_QUOTED
 from suffice.verdict.assess import UNVERIFIED, Assessment
 
-DISAGREE = "The documents contradict each other; both sides are quoted and neither was preferred."
-QUOTED = "Every statement is quoted from the document it cites."
-LIMITED = "The available documents cover this question only in part."
-DOUBTED = "The available documents may not answer this question in full."
-THIN = "The evidence was judged insufficient for an answer; read this with caution."
-NOTHING_FOUND = "No document matches this question."
-ONLY_LEFT_OUT = "The only matching documents do not apply to the time this question asks about"
-NOT_ENOUGH = "The documents do not contain enough to answer this question"
-NO_STATEMENT = "Related documents were found, but no statement in them answers this question."
-CHECKED = "Every statement was checked against the documents it is based on."
-NOT_BACKED = "No support was found in the documents for part of the draft"
-NOT_ANSWERED = "This question could not be fully answered from the available documents"
-SAYS_OTHERWISE = "The draft makes a statement that the documents contradict"
-NO_SOURCE = "The draft cites no source, so it could not be verified"
-NO_SUCH_SOURCE = "The draft cites a source that does not exist"
-WRONG_SOURCE = (
-    "The draft cites a source that is out of date or does not support the claim; "
-    "a person must review it"
-)
-UNSURE = "The estimated probability that the answer is correct is {:.2f}"
-UNLIKELY = "The documents may not answer this question"
-OF_ANOTHER_SORT = "The answer does not give what the question asks for: {}."
-ANOTHER_QUESTION = "The draft does not address the question."
-NOT_VERIFIED = "Part of this answer could not be verified against the documents"
-UNREAD = "Part of this answer was not checked against the documents"
-LEFT_OPEN = "The documents leave a part of this question open"
-MARKS = "Citation numbers were not verified: the citations check is switched off."
-VALUES = "A value in the answer does not stand in the documents in this form; compare it."
-ANOTHER_VALUE = "A value in the draft does not stand in the documents in this form."
-MARKED = "Part of this answer rests only on a passage with words that look like an instruction."
-NOT_WRITTEN = "The model that writes answers could not be reached."
-SHORTENED = "Statements that the documents do not support were removed"
-CORRECTED = "A citation named the wrong passage and was corrected"
-REPLACED = "Quoted from the documents, because the model wrote no usable answer."
-UNWRITTEN = "Quoted from the documents, because the model wrote no answer."
-OPENED = "A person overrode the gate for this answer."
-RELEASED = "A person released this answer."
-CORRECTED_BY_PERSON = "A person corrected this answer; the words are the reviewer's."
-WITHDRAWN = "A person withdrew this answer."
+_WORDS: Mapping[ReasonCode, str] = {
+    ReasonCode.TEXT: "{0}",
+    ReasonCode.UNKNOWN: "{0}",
+    # An answer that is released
+    ReasonCode.QUOTED: "Every statement is quoted from the document it cites.",
+    ReasonCode.CHECKED: "Every statement was checked against the documents it is based on.",
+    ReasonCode.LIMITED: "The available documents cover this question only in part.",
+    ReasonCode.POSSIBLY_LIMITED: "The available documents may not answer this question in full.",
+    ReasonCode.THIN: "The evidence was judged insufficient for an answer; read this with caution.",
+    ReasonCode.NOT_VERIFIED: (
+        "Part of this answer could not be verified against the documents{claims}."
+    ),
+    ReasonCode.UNREAD: "Part of this answer was not checked against the documents{listed}.",
+    ReasonCode.BESIDE: "Part of what the model wrote was not checked; see the notes.",
+    ReasonCode.LEFT_OPEN: "The documents leave a part of this question open{listed}.",
+    ReasonCode.ANSWERED_IN_PART: "{0}.",
+    ReasonCode.OTHER_KIND: "The answer does not give what the question asks for: {0}.",
+    ReasonCode.MARKS_UNVERIFIED: (
+        "Citation numbers were not verified: the citations check is switched off."
+    ),
+    ReasonCode.MARKED: (
+        "Part of this answer rests only on a passage with words that look like an instruction."
+    ),
+    ReasonCode.VALUE_DOUBTED: (
+        "A value in the answer does not stand in the documents in this form; compare it."
+    ),
+    ReasonCode.UNSURE: "The estimated probability that the answer is correct is {0}.",
+    # A draft that a person must review
+    ReasonCode.UNSURE_REVIEW: (
+        "The estimated probability that the answer is correct is {0}; a person must review it."
+    ),
+    ReasonCode.WRONG_SOURCE: (
+        "The draft cites a source that is out of date or does not support the claim; "
+        "a person must review it."
+    ),
+    # A question without an answer
+    ReasonCode.NOTHING_FOUND: "No document matches this question.",
+    ReasonCode.ONLY_LEFT_OUT: (
+        "The only matching documents do not apply to the time this question asks about: {all}."
+    ),
+    ReasonCode.NOT_ENOUGH: ("The documents do not contain enough to answer this question: {all}."),
+    ReasonCode.NO_STATEMENT: (
+        "Related documents were found, but no statement in them answers this question.{excluded}"
+    ),
+    ReasonCode.OTHER_QUESTION: "The draft does not address the question.",
+    ReasonCode.CONTRADICTED: ("The draft makes a statement that the documents contradict{claims}."),
+    ReasonCode.NO_SUCH_SOURCE: "The draft cites a source that does not exist{claims}.",
+    ReasonCode.NO_SOURCE: "The draft cites no source, so it could not be verified{claims}.",
+    ReasonCode.NOT_ANSWERED: (
+        "This question could not be fully answered from the available documents{claims}."
+    ),
+    ReasonCode.NOT_BACKED: ("No support was found in the documents for part of the draft{claims}."),
+    ReasonCode.OTHER_VALUE: ("A value in the draft does not stand in the documents in this form."),
+    ReasonCode.UNLIKELY: (
+        "The documents may not answer this question: "
+        "the estimated probability that the answer is correct is {0}."
+    ),
+    ReasonCode.NOT_WRITTEN: "The model that writes answers could not be reached.",
+    ReasonCode.CHECK_FAILED: ("Withheld: a check failed, so the answer could not be verified."),
+    ReasonCode.CHECK_LATE: (
+        "Withheld: the checks took longer than {0} s, so the answer could not be verified."
+    ),
+    ReasonCode.TOO_LONG: (
+        "Withheld: the draft is longer than {0} characters, so it was not checked "
+        "(server.limits.draft_characters)."
+    ),
+    ReasonCode.ABANDONED: "Withheld: the request ended before the answer was checked.",
+    ReasonCode.DISAGREE: (
+        "The documents contradict each other; both sides are quoted and neither was preferred."
+    ),
+    # What was changed so that an answer could be released
+    ReasonCode.SHORTENED: "Statements that the documents do not support were removed{claims}.",
+    ReasonCode.CITATION_CORRECTED: "A citation named the wrong passage and was corrected{claims}.",
+    ReasonCode.QUOTED_INSTEAD: (
+        "Quoted from the documents, because the model wrote no usable answer."
+    ),
+    ReasonCode.QUOTED_UNWRITTEN: "Quoted from the documents, because the model wrote no answer.",
+    # What a person decided
+    ReasonCode.OVERRIDDEN: "A person overrode the gate for this answer.",
+    ReasonCode.RELEASED: "A person released this answer.",
+    ReasonCode.CORRECTED: "A person corrected this answer; the words are the reviewer's.",
+    ReasonCode.WITHDRAWN: "A person withdrew this answer.",
+    # Notes
+    ReasonCode.CONDITION_OMITTED: "{quoted}{0}.",
+}
+"""The words of each reason for operators. `{0}` takes in the first value, `{all}` all of them,
+`{claims}` quotes the first claim and counts the others, and `{listed}` does so with the values."""
 NOT_COVERED = "Not covered by the documents"
-BESIDE = "Part of what the model wrote was not checked; see the notes."
+NOT_SHOWN = "The reason is not shown, because it may quote a draft that was withheld."
 _LONGEST = 120
 _SOURCES = frozenset(code.value for code in (Code.STALE, Code.EXPIRED, Code.MISATTRIBUTED))
 
 NEXT_STEPS = ("Rephrase the question, name the document you have in mind, or ask its owner.",)
 
 
-def caveat(gate: GateDecision) -> str:
+def render(reasons: Iterable[Reason]) -> str:
+    """Reasons as one text for operators."""
+    return " ".join(map(rendered_reason, reasons))
+
+
+def rendered_reason(reason: Reason) -> str:
+    """One reason or note as text for operators."""
+    words, values = _WORDS[reason.code], reason.values
+    quotes = [short(claim.text) for claim in reason.claims]
+    return words.format(
+        *values,
+        all="; ".join(values),
+        claims=_first_of(quotes) or _counted(reason.withheld),
+        listed=_first_of([*map(short, values)]) if "{listed}" in words else "",
+        quoted=f"“{quotes[0]}”: " if quotes else "",
+        excluded=f" Excluded: {'; '.join(values)}." if values else "",
+    )
+
+
+def _first_of(texts: Sequence[str]) -> str:
+    """A quotation of the first text, with the number of the others."""
+    if not texts:
+        return ""
+    more = f" and {len(texts) - 1} more" if len(texts) > 1 else ""
+    return f": “{texts[0]}”{more}"
+
+
+def _counted(withheld: int) -> str:
+    return f" ({withheld} statements)" if withheld > 1 else ""
+
+
+def reasons_of(verdict: Verdict) -> tuple[Reason, ...]:
+    """Why a verdict is as it is, as data."""
+    if verdict.reasons or not verdict.reason:
+        return verdict.reasons
+    return (Reason(ReasonCode.UNKNOWN, values=(verdict.reason,)),)
+
+
+def caveat(gate: GateDecision) -> Reason:
     """The caveat on an answer written from evidence that is not fully sufficient."""
-    if gate.level is Level.PARTIAL:
-        return LIMITED if gate.missing else DOUBTED
-    return THIN
+    if gate.level is not Level.PARTIAL:
+        return Reason(ReasonCode.THIN)
+    return Reason(ReasonCode.LIMITED if gate.missing else ReasonCode.POSSIBLY_LIMITED)
 
 
-def reason_for(
+def reasons_for(
     action: Action,
     gate: GateDecision,
     found: Assessment,
@@ -89,70 +180,76 @@ def reason_for(
     lacks: str = "",
     left: str = "",
     gaps: Sequence[str] = (),
-) -> str:
-    """The reason for a verdict on a draft, quoting the first weak claim. `lacks` is the kind of
-    value (amount, date) that the question asks for and the draft does not give; `left` says which
-    of several questions is unanswered; `gaps` are the draft's own statements of what the documents
+) -> tuple[Reason, ...]:
+    """The reasons for a verdict on a draft, with its weak claims. `lacks` is the kind of value
+    (amount, date) that the question asks for and the draft does not give; `left` says which of
+    several questions is unanswered; `gaps` are the draft's own statements of what the documents
     leave open."""
-    against = found.claims_with(Support.CONTRADICTED)
-    weak = found.weak
-    if action is Action.REVIEW and found.flags & _SOURCES:
-        return f"{WRONG_SOURCE}."
     if action is Action.REVIEW:
-        return f"{unsure(found)}; a person must review it."
-    invented = Code.FABRICATED.value in found.flags
-    if action is Action.WITHHOLD and Code.BESIDE.value in found.flags and not invented:
-        return ANOTHER_QUESTION
-    if action is Action.WITHHOLD and against:
-        return naming(SAYS_OTHERWISE, against)
-    if (
-        action is Action.WITHHOLD
-        and not weak
-        and found.flags <= {Code.FAR.value, ALL_QUOTED}
-        and found.confidence
-    ):
-        return f"{UNLIKELY}: {_lower(unsure(found))}."
-    if action is Action.WITHHOLD and not weak and Code.DOUBTED.value in found.flags:
-        return ANOTHER_VALUE
+        return (_why_reviewed(found),)
     if action is Action.WITHHOLD:
-        return naming(_lack(found), weak)
-    parts = [] if gate.level is Level.SUFFICIENT else [caveat(gate)]
-    if weak:
-        parts.append(naming(NOT_VERIFIED, weak))
+        return (_why_withheld(found),)
+    reasons = [] if gate.level is Level.SUFFICIENT else [caveat(gate)]
+    if found.weak:
+        reasons.append(Reason(ReasonCode.NOT_VERIFIED, found.weak))
     elif found.unread:
-        parts.append(f"{UNREAD}: “{short(found.unread[0])}”.")
+        reasons.append(Reason(ReasonCode.UNREAD, values=found.unread[:1]))
     if found.beside:
-        parts.append(BESIDE)
+        reasons.append(Reason(ReasonCode.BESIDE))
     if gaps:
-        more = f" and {len(gaps) - 1} more" if len(gaps) > 1 else ""
-        parts.append(f"{LEFT_OPEN}: “{short(gaps[0])}”{more}.")
+        reasons.append(Reason(ReasonCode.LEFT_OPEN, values=tuple(gaps)))
     elif left:
-        parts.append(f"{left}.")
+        reasons.append(Reason(ReasonCode.ANSWERED_IN_PART, values=(left,)))
     elif lacks:
-        parts.append(OF_ANOTHER_SORT.format(lacks))
-    if UNVERIFIED in found.flags:
-        parts.append(MARKS)
-    if Code.MARKED.value in found.flags:
-        parts.append(MARKED)
-    if Code.DOUBTED.value in found.flags:
-        parts.append(VALUES)
-    if action is Action.CAVEAT and not parts and found.confidence is not None:
-        parts.append(f"{unsure(found)}.")
-    return " ".join(parts) or (QUOTED if quoted else CHECKED)
+        reasons.append(Reason(ReasonCode.OTHER_KIND, values=(lacks,)))
+    reasons += [Reason(code) for flag, code in _FLAGGED if flag in found.flags]
+    if action is Action.CAVEAT and not reasons and found.confidence is not None:
+        reasons.append(Reason(ReasonCode.UNSURE, values=(_chance(found),)))
+    plain = ReasonCode.QUOTED if quoted else ReasonCode.CHECKED
+    return tuple(reasons) or (Reason(plain),)
 
 
-def unsure(found: Assessment) -> str:
-    return UNSURE.format(found.confidence or 0.0)
+_FLAGGED = (
+    (UNVERIFIED, ReasonCode.MARKS_UNVERIFIED),
+    (Code.MARKED.value, ReasonCode.MARKED),
+    (Code.DOUBTED.value, ReasonCode.VALUE_DOUBTED),
+)
+"""Flags that a released answer discloses."""
 
 
-def _lower(text: str) -> str:
-    return f"{text[:1].lower()}{text[1:]}"
+def _why_reviewed(found: Assessment) -> Reason:
+    if found.flags & _SOURCES:
+        return Reason(ReasonCode.WRONG_SOURCE)
+    return Reason(ReasonCode.UNSURE_REVIEW, values=(_chance(found),))
 
 
-def adds(findings: Sequence[Finding]) -> list[str]:
+def _why_withheld(found: Assessment) -> Reason:
+    invented = Code.FABRICATED.value in found.flags
+    if Code.BESIDE.value in found.flags and not invented:
+        return Reason(ReasonCode.OTHER_QUESTION)
+    if against := found.claims_with(Support.CONTRADICTED):
+        return Reason(ReasonCode.CONTRADICTED, against)
+    if not found.weak and found.flags <= {Code.FAR.value, ALL_QUOTED} and found.confidence:
+        return Reason(ReasonCode.UNLIKELY, values=(_chance(found),))
+    if not found.weak and Code.DOUBTED.value in found.flags:
+        return Reason(ReasonCode.OTHER_VALUE)
+    if invented:
+        return Reason(ReasonCode.NO_SUCH_SOURCE, found.weak)
+    if Code.UNCITED.value in found.flags and not found.faithfulness:
+        return Reason(ReasonCode.NO_SOURCE, found.weak)
+    enough = found.faithfulness >= 0.4
+    return Reason(ReasonCode.NOT_ANSWERED if enough else ReasonCode.NOT_BACKED, found.weak)
+
+
+def _chance(found: Assessment) -> str:
+    return f"{found.confidence or 0.0:.2f}"
+
+
+def omissions(findings: Sequence[Finding]) -> tuple[Reason, ...]:
     """Notes on conditions of the source that the draft omits. They do not affect the verdict."""
     left_out = (f for f in findings if f.code is Code.OMITTED and f.support is Support.UNBACKED)
-    return list(dict.fromkeys(f"“{short(one.claim.text)}”: {one.reason}." for one in left_out))
+    notes = (Reason(ReasonCode.CONDITION_OMITTED, (f.claim,), (f.reason,)) for f in left_out)
+    return tuple({rendered_reason(note): note for note in notes}.values())
 
 
 def verified(cost: Cost) -> tuple[str, ...]:
@@ -163,40 +260,6 @@ def verified(cost: Cost) -> tuple[str, ...]:
     return (
         f"The LLM verified what the fast verifier was unsure of: {calls}, {cost.tokens:,} tokens.",
     )
-
-
-def _lack(found: Assessment) -> str:
-    """The reason for withholding a draft that no evidence contradicts."""
-    if Code.FABRICATED.value in found.flags:
-        return NO_SUCH_SOURCE
-    if Code.UNCITED.value in found.flags and not found.faithfulness:
-        return NO_SOURCE
-    return NOT_ANSWERED if found.faithfulness >= 0.4 else NOT_BACKED
-
-
-def naming(message: str, claims: Sequence[Claim]) -> str:
-    """The message, followed by a quote of the first claim and the number of further claims."""
-    if not claims:
-        return f"{message}."
-    more = f" and {len(claims) - 1} more" if len(claims) > 1 else ""
-    return f"{message}: “{short(claims[0].text)}”{more}."
-
-
-def unquoted(text: str, claims: Sequence[Claim]) -> str:
-    """A reason with its quotes of these claims replaced by their number."""
-    for claim in claims:
-        quote = re.escape(f": “{short(claim.text)}”")
-        text = re.sub(rf"{quote}(?: and (\d+) more)?", _counted, text)
-    return text
-
-
-def _counted(quoted: re.Match[str]) -> str:
-    return f" ({int(quoted[1]) + 1} statements)" if quoted[1] else ""
-
-
-def quotes(text: str, claims: Sequence[Claim]) -> bool:
-    """Whether a note quotes one of these claims."""
-    return any(f"“{short(claim.text)}”" in text for claim in claims)
 
 
 def plain_claim(claim: Claim) -> str:
@@ -227,21 +290,18 @@ def both_sides(conflicts: Sequence[Conflict], numbered: Mapping[str, int]) -> st
     return "\n".join(dict.fromkeys(lines))
 
 
-def gate_refusal(gate: GateDecision, found: int) -> str:
+def gate_refusal(gate: GateDecision, found: int) -> Reason:
     """The reason for a refusal by the gate; `found` is the number of passages."""
     if not found and not gate.excluded:
-        return NOTHING_FOUND
-    # An ambiguous conflict does not close the gate: there was too little evidence anyway.
-    apart = {conflict.reason for conflict in gate.conflicts if conflict.ambiguous}
-    reasons = [one for one in gate.reasons if one not in apart]
-    return f"{NOT_ENOUGH if found else ONLY_LEFT_OUT}: {'; '.join(reasons)}."
+        return Reason(ReasonCode.NOTHING_FOUND)
+    code = ReasonCode.NOT_ENOUGH if found else ReasonCode.ONLY_LEFT_OUT
+    return Reason(code, values=gate.reasons)
 
 
-def unanswered(gate: GateDecision) -> str:
+def unanswered(gate: GateDecision) -> Reason:
     """The reason for an empty draft although the gate was open. It lists the excluded passages,
     since the answer may be in one of them."""
-    lines = left_out(gate.excluded)
-    return f"{NO_STATEMENT} Excluded: {'; '.join(lines)}." if lines else NO_STATEMENT
+    return Reason(ReasonCode.NO_STATEMENT, values=left_out(gate.excluded))
 
 
 def steps(gate: GateDecision) -> tuple[str, ...]:
@@ -364,21 +424,40 @@ def releases_draft(verdict: Verdict) -> bool:
 
 
 def without_withheld(verdict: Verdict) -> Verdict:
-    """Remove quotations of withheld claims from the reason and notes of a verdict."""
-    hidden = tuple(dict.fromkeys(_withheld(verdict)))
-    if not hidden:
-        return verdict
-    kept = tuple(note for note in verdict.notes if not quotes(note, hidden))
-    return replace(verdict, reason=unquoted(verdict.reason, hidden), notes=kept)
-
-
-def _withheld(verdict: Verdict) -> Iterator[Claim]:
-    """The claims of all drafts that are not part of the released text."""
-    drafts = [verdict.draft, *(one.draft for one in verdict.attempts)]
+    """Take the claims that were withheld out of the reason and the notes of a verdict."""
+    drafts = [verdict.draft, *(attempt.draft for attempt in verdict.attempts)]
     kept = verdict.draft.claims if verdict.draft and releases_draft(verdict) else ()
-    released = set(kept)
-    others = [claim for draft in drafts if draft for claim in draft.claims if claim not in released]
-    if not others:
-        return
-    texts = {plain_claim(claim) for claim in kept}
-    yield from (claim for claim in others if plain_claim(claim) not in texts)
+    shown = set(map(plain_claim, kept))
+    if all(_all_in(draft.claims, shown) for draft in drafts if draft):
+        return verdict
+    reasons = tuple(_without(reason, shown) for reason in reasons_of(verdict))
+    return replace(
+        verdict,
+        reason=render(reasons),
+        reasons=reasons,
+        notes=_notes_without(verdict, shown),
+        remarks=tuple(one for one in verdict.remarks if _all_in(one.claims, shown)),
+    )
+
+
+def _all_in(claims: Iterable[Claim], shown: Collection[str]) -> bool:
+    """Whether the words of all these claims are shown."""
+    return all(plain_claim(claim) in shown for claim in claims)
+
+
+def _without(reason: Reason, shown: Collection[str]) -> Reason:
+    """A reason without its claims, unless all of them are shown."""
+    if reason.code is ReasonCode.UNKNOWN:
+        return Reason(ReasonCode.TEXT, values=(NOT_SHOWN,))
+    if _all_in(reason.claims, shown):
+        return reason
+    return replace(reason, claims=(), withheld=len(reason.claims))
+
+
+def _notes_without(verdict: Verdict, shown: Collection[str]) -> tuple[str, ...]:
+    """The notes that quote only claims that are shown; none if one that quotes others cannot be
+    told from the rest."""
+    quoting = {rendered_reason(one) for one in verdict.remarks if not _all_in(one.claims, shown)}
+    if not quoting <= set(verdict.notes):
+        return ()
+    return tuple(note for note in verdict.notes if note not in quoting)

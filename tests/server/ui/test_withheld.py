@@ -9,7 +9,7 @@ import pytest
 from suffice.review.actions import Judge, Judgement, Mark, MarkPassage, Remark
 from suffice.review.case import Act, Rating
 from suffice.review.review import Review
-from suffice.types import Action, Grade, Verdict
+from suffice.types import Action, Grade, Reason, ReasonCode, Verdict
 from suffice.verdict import wording
 from tests.review import examples as some
 from tests.server.gateway import RunningGateway
@@ -28,8 +28,14 @@ def review(site: RunningGateway) -> Review:
 
 def withheld() -> Verdict:
     """A gap: no claim of the draft is supported, and the reason quotes the first one."""
-    reason = wording.naming("Not supported", [some.FIRST])
-    return replace(some.HELD, action=Action.WITHHOLD, grade=Grade.UNSUPPORTED, reason=reason)
+    reasons = (Reason(ReasonCode.NOT_BACKED, (some.FIRST,)),)
+    return replace(
+        some.HELD,
+        action=Action.WITHHOLD,
+        grade=Grade.UNSUPPORTED,
+        reason=wording.render(reasons),
+        reasons=reasons,
+    )
 
 
 def test_what_follows_a_decision_quotes_no_draft_to_viewers(

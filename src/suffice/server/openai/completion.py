@@ -10,7 +10,7 @@ from typing import Any
 
 from suffice import serialize as as_json
 from suffice.access.keys import Principal, Role
-from suffice.evidence.search import KEYWORDS_ONLY
+from suffice.evidence.search import keywords_note
 from suffice.log.entry import new_id
 from suffice.server.openai.passthrough import beside, finish_of, logprobs_of
 from suffice.settings import RouteSettings
@@ -40,9 +40,11 @@ def disclosure(caller: Principal, route: RouteSettings) -> Disclosure:
 
 def disclosed(verdict: Verdict, shown: Disclosure) -> Verdict:
     """Remove quotations of a withheld draft from the reason and notes of a verdict, unless they may
-    be shown. The record is not changed."""
-    if verdict.notes:
-        verdict = replace(verdict, notes=tuple(map(_without_prose, verdict.notes)))
+    be shown, and error messages of servers. The record is not changed."""
+    if problem := verdict.evidence.without_vectors:
+        private, public = keywords_note(problem), keywords_note()
+        notes = tuple(public if note == private else note for note in verdict.notes)
+        verdict = replace(verdict, notes=notes)
     return without_withheld(verdict) if shown is Disclosure.RELEASED else verdict
 
 
@@ -81,11 +83,6 @@ def _evidence(one: ClaimStatus) -> dict[str, Any] | None:
 def _cut(text: str, shown: Disclosure) -> str:
     long = shown is Disclosure.EXCERPT and len(text) > _LONGEST
     return f"{text[:_LONGEST].rstrip()}…" if long else text
-
-
-def _without_prose(note: str) -> str:
-    """Remove the embedding server's error message from a note."""
-    return f"{KEYWORDS_ONLY}." if note.startswith(KEYWORDS_ONLY) else note
 
 
 UNVERIFIED = "Unverified: no documents were consulted for this answer."

@@ -47,7 +47,17 @@ from suffice.server.telemetry.logs import description_of
 from suffice.settings.server import Occasion
 from suffice.text.claims import StatementKind, claims
 from suffice.text.words import content_words
-from suffice.types import Action, Attempt, Draft, Evidence, Level, Rescue, Verdict
+from suffice.types import (
+    Action,
+    Attempt,
+    Draft,
+    Evidence,
+    Level,
+    Reason,
+    ReasonCode,
+    Rescue,
+    Verdict,
+)
 from suffice.verdict.decide import too_long, withhold
 
 log = logging.getLogger("suffice.server")
@@ -153,7 +163,14 @@ def unverified(question: str, text: str, draft: Draft) -> Verdict:
     evidence = Evidence(question)
     released = text.strip()
     return Verdict(
-        question, Action.CAVEAT, UNVERIFIED, WITHOUT_DOCUMENTS, evidence, draft, released
+        question,
+        Action.CAVEAT,
+        UNVERIFIED,
+        WITHOUT_DOCUMENTS,
+        evidence,
+        draft,
+        released,
+        reasons=(Reason(ReasonCode.TEXT, values=(UNVERIFIED,)),),
     )
 
 
@@ -241,6 +258,7 @@ def small_talk_verdict(asked: ChatRequest, one: Written) -> Verdict:
         kept.text,
         rescue=rescue,
         attempts=(Attempt(draft),),
+        reasons=(Reason(ReasonCode.TEXT, values=(reason,)),),
     )
 
 

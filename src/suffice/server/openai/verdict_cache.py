@@ -18,7 +18,6 @@ from typing import Any
 from suffice.access.keys import Principal
 from suffice.evidence.index import today
 from suffice.evidence.library import Library
-from suffice.evidence.search import KEYWORDS_ONLY
 from suffice.log.chain import canonical
 from suffice.log.decision import plain
 from suffice.log.tables import RECORDS
@@ -73,7 +72,7 @@ class VerdictCache:
 
     def keep(self, key: str, answered: Answered, limits: CacheSettings) -> None:
         """Cache an answer, unless a failure affected it."""
-        if answered.trace is None or not all(_whole(one.verdict) for one in answered.choices):
+        if answered.trace is None or not all(_complete(one.verdict) for one in answered.choices):
             return
         kept = _Kept(tuple(answered.choices), answered.trace, self._clock() + limits.seconds)
         with self._lock:
@@ -118,13 +117,11 @@ def _normalised(asked: ChatRequest) -> dict[str, Any]:
     return {**body, "messages": messages, "question": " ".join(asked.question.split())}
 
 
-def _whole(verdict: Verdict | None) -> bool:
+def _complete(verdict: Verdict | None) -> bool:
     if verdict is None or not verdict.record:
         return False
     failed = any(finding.code is Code.FAILED for finding in verdict.findings)
-    return not failed and not any(
-        note.startswith(KEYWORDS_ONLY) for note in (*verdict.notes, *verdict.evidence.notes)
-    )
+    return not failed and not verdict.evidence.without_vectors
 
 
 def _repeated(kept: _Kept, route: Route, caller: Principal, tag: str) -> Answered:
