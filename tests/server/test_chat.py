@@ -14,11 +14,12 @@ from suffice.log.decision import decision_of
 from suffice.settings import (
     CollectionSettings,
     CoverageSettings,
+    DraftSettings,
     GateSettings,
     RouteSettings,
     VerdictSettings,
 )
-from suffice.testing import Scripted, ScriptedUpstream, calls, says
+from suffice.testing import Scripted, ScriptedUpstream, calls, says, slow
 from suffice.types import Action
 from tests.server.gateway import (
     OFF_TOPIC,
@@ -32,6 +33,7 @@ from tests.server.gateway import (
     routes,
     running,
 )
+from tests.waiting import PATIENCE
 
 TOOLS: Any = [{"type": "function", "function": {"name": "find", "parameters": {}}}]
 BODY: Any = {"messages": [{"role": "user", "content": QUESTION}]}
@@ -72,6 +74,32 @@ def test_an_answer_without_doubt_is_the_draft_itself(
     answer = gateway.chat(extra_body=CARRIED)
     assert answer.choices[0].message.content == SERVED
     assert answer.suffice["verdict"] == "SERVE"
+
+
+def test_all_drafts_of_an_answer_share_one_time_limit(
+    library: Library, upstream: ScriptedUpstream
+) -> None:
+    """A second draft as slow as the first does not fit, so it is not requested."""
+    plays(upstream, slow(WRONG, wait=1.2), says(RIGHT))
+    draft = DraftSettings(total_seconds=2.0, retries=0)
+    route = RouteSettings(upstream=upstream.url, own=CollectionSettings(draft=draft))
+    with running(library, routes(route)) as gateway:
+        gateway.chat()
+    assert len(upstream.requests) == 1
+
+
+def test_the_first_draft_has_the_same_time_limit(
+    library: Library, upstream: ScriptedUpstream
+) -> None:
+    plays(upstream, slow(RIGHT, wait=PATIENCE))
+    own = CollectionSettings(
+        draft=DraftSettings(total_seconds=0.3, retries=0), verdict=VerdictSettings(rescue=False)
+    )
+    with running(library, routes(RouteSettings(upstream=upstream.url, own=own))) as gateway:
+        body = {"messages": [{"role": "user", "content": QUESTION}]}
+        reply = gateway.post("/chat/completions", body)
+    assert reply.status_code == 504
+    assert "draft.total_seconds" in reply.json()["error"]["message"]
 
 
 def test_a_wrong_draft_never_leaves(gateway: RunningGateway, upstream: ScriptedUpstream) -> None:

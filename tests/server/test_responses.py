@@ -13,8 +13,8 @@ import pytest
 
 from suffice.evidence.library import Library
 from suffice.log.decision import decision_of
+from suffice.server.openai.reply import usage_of
 from suffice.server.openai.responses import as_chat
-from suffice.server.openai.upstream_drafts import usage_of
 from suffice.settings import CollectionSettings, DraftSettings, RouteSettings, VerdictSettings
 from suffice.testing import Scripted, ScriptedUpstream, calls, cut, fails, says, streams
 from suffice.types import Action

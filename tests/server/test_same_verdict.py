@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -23,18 +25,21 @@ from suffice.gate.gate import GateResult
 from suffice.pipeline import Pipeline
 from suffice.server.errors import ApiError
 from suffice.server.inference_pool import InferencePool
-from suffice.server.openai.answering import Answering
+from suffice.server.openai.answering import Answering, Delivery
+from suffice.server.openai.chat import ChatFormat
 from suffice.server.openai.completion import Disclosure, suffice_of
-from suffice.server.openai.request import ChatRequest, read_asked
-from suffice.server.openai.stream import NOT_VERIFIED, VERIFIED, Flow, LiveChecks
-from suffice.server.openai.stream_format import ChatFormat
+from suffice.server.openai.grounded import NOT_VERIFIED, VERIFIED
+from suffice.server.openai.request import ChatRequest, read_request
 from suffice.server.openai.upstream import UpstreamFault
+from suffice.server.request import RequestContext
 from suffice.server.route import Parts, Route
+from suffice.server.telemetry.stats import RequestStats
 from suffice.settings import (
     CollectionSettings,
     DraftSettings,
     LimitSettings,
     RouteSettings,
+    Settings,
     VerdictSettings,
     WorkSettings,
 )
@@ -116,36 +121,49 @@ def request(n: int) -> ChatRequest:
         "suffice": {"evidence": PASSAGES},
         "n": n,
     }
-    return read_asked(body, RouteSettings(evidence="request"), LimitSettings())
+    return read_request(body, RouteSettings(evidence="request"), LimitSettings())
 
 
 CALLER = Principal("p1", "tester", labels=frozenset())
+
+
+@dataclass
+class Limits:
+    """Counts nothing."""
+
+    def spent(self, *_: Any) -> None:
+        return None
+
+
+def context(work: InferencePool) -> RequestContext:
+    state: Any = SimpleNamespace(settings=Settings())
+    gateway: Any = SimpleNamespace(work=work, cache=None, state=state, limits=Limits())
+    return RequestContext(cast(Any, None), gateway, CALLER, ExitStack(), RequestStats("/", 0.0))
 
 
 async def held_back(
     script: Script, asked: ChatRequest, work: InferencePool
 ) -> list[dict[str, Any]] | None:
     try:
-        answered = await Answering(route(script), CALLER, asked, work).whole()
+        answer = await Answering.of(context(work), route(script), asked).whole()
     except ApiError as fault:
         return None if "contains no text" in fault.message else []
-    return [suffice_of(one.verdict, Disclosure.ALL) for one in answered.choices if one.verdict]
+    return [suffice_of(verdict, Disclosure.ALL) for verdict in answer.verdicts]
 
 
 async def signalled(
     script: Script, asked: ChatRequest, work: InferencePool
 ) -> tuple[list[dict[str, Any]] | None, list[dict[str, Any]]]:
     """The verdicts of the choices, and all chunks."""
-    answering = Answering(route(script), CALLER, asked, work, as_drafted=True)
-    pipeline, turn, closed = await answering.begun()
-    assert closed is None
-    signal = LiveChecks(answering, pipeline, turn)
-    flow = Flow(cast(Any, script), {}, signal, ChatFormat(asked), asked.n)
-    sent = []
+    answering = Answering.of(context(work), route(script), asked, Delivery.SIGNAL)
+    sent: list[bytes] = []
+
+    async def emit(events: Iterable[bytes]) -> None:
+        sent.extend(events)
+
     try:
-        async for one in flow.events():
-            sent.append(one)
-    except UpstreamFault:
+        await answering.stream(ChatFormat(asked), emit)
+    except (ApiError, UpstreamFault):
         return None, []
     lines = [one.decode().removeprefix("data: ").strip() for one in sent]
     assert lines.pop() == "[DONE]"

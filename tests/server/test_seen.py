@@ -15,7 +15,7 @@ import httpx2
 import pytest
 
 from suffice.evidence.library import Library
-from suffice.server.openai import answering
+from suffice.server.openai import grounded
 from suffice.server.telemetry.logs import start_logs
 from suffice.server.telemetry.stats import RequestStats
 from suffice.settings import CollectionSettings, DraftSettings, RouteSettings, VerdictSettings
@@ -159,7 +159,7 @@ def test_a_fault_of_ours_is_logged_with_its_request_and_words_only_where_asked(
     def breaks(*args: Any, **kwargs: Any) -> Any:
         raise ValueError(f"cannot read {RIGHT!r}")
 
-    monkeypatch.setattr(answering, "drafts_of", breaks)
+    monkeypatch.setattr(grounded, "drafts_in", breaks)
     plays(upstream, says(RIGHT))
     logged(lines, several, text=text)
     reply = ask(several)
@@ -168,7 +168,7 @@ def test_a_fault_of_ours_is_logged_with_its_request_and_words_only_where_asked(
     assert fault["request_id"] == access["request_id"] == reply.headers["x-request-id"]
     assert fault["level"] == "error"
     assert "ValueError" in fault["trace"]
-    assert "answering.py" in fault["trace"]
+    assert "grounded.py" in fault["trace"]
     assert ("3 days" in lines.getvalue()) is text
 
 

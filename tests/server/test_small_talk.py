@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from suffice.evidence.library import Library
-from suffice.server.openai.modes import is_small_talk
+from suffice.server.openai.ungrounded import is_small_talk
 from suffice.settings import RouteSettings
 from suffice.testing import ScriptedUpstream, calls, says
 from tests.server.gateway import QUESTION, RIGHT, RunningGateway, plays, routes, running

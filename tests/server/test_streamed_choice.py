@@ -6,7 +6,7 @@ from time import process_time
 
 import pytest
 
-from suffice.server.openai.streamed_choice import StreamedChoice
+from suffice.server.openai.streamed_reply import StreamedChoice
 
 
 @pytest.mark.timing

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from benchmarks.hidden import PIECES
 from suffice.evidence.inputs import given as read_given
 from suffice.evidence.library import Library
-from suffice.server.openai.streamed_choice import StreamedChoice
-from suffice.server.openai.upstream_drafts import written
+from suffice.server.openai.reply import drafts_in
+from suffice.server.openai.streamed_reply import StreamedChoice
 from suffice.settings import CollectionSettings, DraftSettings, RouteSettings, VerdictSettings
 from suffice.testing import ScriptedUpstream, calls, says, slow, streams
 from suffice.types import Claim, Passage
@@ -245,8 +245,8 @@ def test_any_chunking_makes_the_same_draft(drafted: str, cuts: set[int]) -> None
     streamed_choice.hear({"index": 0, "delta": {}, "finish_reason": "stop"})
     streamed_choice.flush()
     whole = {"model": "m", "choices": [{"message": {"content": drafted}, "finish_reason": "stop"}]}
-    (held_back,) = written(whole, passages, most=100_000)
-    told = streamed_choice.written(passages, "m")
+    (held_back,) = drafts_in(whole, passages, most=100_000)
+    told = streamed_choice.drafted(passages, "m")
     assert told.draft == held_back.draft
     assert told.draft is not None
     assert streamed_choice.text.strip() == told.draft.text

@@ -92,14 +92,16 @@ def revising(
     *,
     again: Callable[[Round], bool] = needs_revision,
     clock: Callable[[], float] = monotonic,
+    began: float | None = None,
 ) -> Generator[Brief, Round | SufficeError, Revised]:
     """The loop as a generator that makes no calls itself: it yields the brief for the drafter, is
     sent the resulting round or error, and returns all rounds.
 
     It starts another round while `again` returns true, and only if a round as expensive as the last
-    one still fits into the time and token budgets. The brief carries the remaining time.
+    one still fits into the time and token budgets. The brief carries the remaining time. `began` is
+    when the first draft was requested, if that was earlier.
     """
-    began = clock()
+    began = clock() if began is None else began
     rounds: list[Round] = []
     current = replace(brief, seconds=settings.total_seconds)
     while True:

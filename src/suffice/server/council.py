@@ -32,7 +32,7 @@ from suffice.server.openai.request import read_given
 from suffice.server.openai.upstream import UpstreamClient, UpstreamFault
 from suffice.server.request import RequestContext, as_response
 from suffice.server.route import Route, Way
-from suffice.server.sending import while_there
+from suffice.server.sending import cancel_on_disconnect
 from suffice.settings import CouncilSettings, LimitSettings
 from suffice.text.question import checked_question
 from suffice.types import Evidence, GateDecision, Level, Passage, Retrieved
@@ -316,7 +316,7 @@ class Council:
         put = read_put(body, route, settings.limits)
         pipeline = route.pipeline(context.caller, Way(put.given, put.indexed, bool(put.answer)))
         judging = self._advice(gateway, pipeline, put, settings.council)
-        motion, advice, record = await while_there(context.request, judging)
+        motion, advice, record = await cancel_on_disconnect(context.request.receive, judging)
         context.stats.gates.append(advice.gate)
         return as_response(as_json(motion, advice, record))
 

@@ -8,7 +8,7 @@ document of its own, and no number counts them.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -36,7 +36,7 @@ from suffice.log.librarian import Librarian
 from suffice.server.errors import EVENTS_TYPE, ApiError, bad, event, fault_of
 from suffice.server.gateway import Job, Work
 from suffice.server.request import RequestContext, as_response, body_parts, in_time, joined
-from suffice.server.sending import Events
+from suffice.server.sending import Emit, Events
 from suffice.settings import LimitSettings
 from suffice.sql.toolkit import is_storable
 
@@ -295,21 +295,23 @@ def _only(progress: Progress, what: str, done: int, total: int) -> Callable[...,
 async def _answer(context: RequestContext, work: Work, *, stream: bool) -> Response:
     job = context.gateway.document_jobs.start(work)
     if stream:
-        return Events(_told(job), context.gateway.state.settings.server.keep_alive_seconds)
+        keep_alive = context.gateway.state.settings.server.keep_alive_seconds
+        return Events(partial(_emit_progress, job), keep_alive)
     return as_response(await asyncio.shield(asyncio.wrap_future(job.result)))
 
 
-async def _told(job: Job) -> AsyncGenerator[bytes, None]:
-    """Progress events, then the result or an error."""
+async def _emit_progress(job: Job, emit: Emit) -> None:
+    """Emit the steps of a job, then its result or an error."""
     while (step := await job.steps.get()) is not None:
         what, done, total = step
-        yield event({"step": what, "done": done, "total": total}, "progress")
+        await emit([event({"step": what, "done": done, "total": total}, "progress")])
     try:
-        yield event(await asyncio.wrap_future(job.result), "result")
+        last = event(await asyncio.wrap_future(job.result), "result")
     except ApiError as fault:
-        yield event(fault.body, "error")
+        last = event(fault.body, "error")
     except SufficeError as problem:
-        yield event(fault_of(problem).body, "error")
+        last = event(fault_of(problem).body, "error")
+    await emit([last])
 
 
 def _may_use(context: RequestContext, collection: str) -> None:

@@ -33,7 +33,7 @@ from suffice.server.openai.completion import claims_of, gate_of, review_url
 from suffice.server.openai.request import read_given
 from suffice.server.request import RequestContext, as_response
 from suffice.server.route import Route, Way, settings_of_route
-from suffice.server.sending import offload, while_there
+from suffice.server.sending import cancel_on_disconnect, offload
 from suffice.settings import Settings
 from suffice.text.question import checked_question
 from suffice.types import Retrieved, Verdict
@@ -182,7 +182,7 @@ async def gate(context: RequestContext) -> Response:
     seconds = route.settings.gate_seconds
     call = context.gateway.work.run_within(seconds, found)
     try:
-        evidence, decision = await while_there(context.request, call)
+        evidence, decision = await cancel_on_disconnect(context.request.receive, call)
     except TimeoutError:
         raise too_slow("gate_seconds", seconds) from None
     context.stats.gates.append(decision)
@@ -217,7 +217,7 @@ async def check(context: RequestContext) -> Response:
     seconds = route.settings.check_seconds
     call = context.gateway.work.run_within(seconds, checker.check, answer, list(given), question)
     try:
-        verdict = await while_there(context.request, call)
+        verdict = await cancel_on_disconnect(context.request.receive, call)
     except TimeoutError:
         raise too_slow("check_seconds", seconds) from None
     context.stats.verdicts.append(verdict)

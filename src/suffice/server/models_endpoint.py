@@ -14,11 +14,11 @@ from starlette.responses import Response
 
 from suffice.models.wire.endpoint import CallFailed
 from suffice.server.errors import ApiError, bad
+from suffice.server.openai.reply import usage_of
 from suffice.server.openai.upstream import UpstreamFault
-from suffice.server.openai.upstream_drafts import usage_of
 from suffice.server.request import RequestContext, as_response
 from suffice.server.route import Route
-from suffice.server.sending import LARGE, offload, while_there
+from suffice.server.sending import LARGE, cancel_on_disconnect, offload
 
 _NONE = "This route has no upstream for embeddings."
 _NAME = re.compile(r"[\w@~][\w.:/@+~=,#()\[\]-]{0,199}")
@@ -118,7 +118,9 @@ async def embeddings(context: RequestContext) -> Response:
         raise bad("'input' must be a string or a list of strings, and not empty.", "input")
     sent = {**body, "model": route.model(body.get("model"))}
     try:
-        made = await while_there(context.request, route.upstream.ask(sent, "embeddings"))
+        made = await cancel_on_disconnect(
+            context.request.receive, route.upstream.ask(sent, "embeddings")
+        )
     except UpstreamFault as problem:
         raise problem.fault from None
     usage = usage_of(made)

@@ -31,7 +31,7 @@ from suffice.server.errors import (
 from suffice.server.gateway import Gateway
 from suffice.server.inference_pool import closing
 from suffice.server.rate_limiter import admitted, rate_headers
-from suffice.server.sending import Events, Gone, offload, stopped
+from suffice.server.sending import ClientGone, Events, offload, undo_cancellation
 from suffice.server.telemetry.logs import description_of
 from suffice.server.telemetry.stats import NOW, RequestStats
 from suffice.settings import LimitSettings
@@ -157,7 +157,7 @@ def served(
             except TimeoutError:
                 response, stats.status = errors.response(LATE), LATE.status
             except asyncio.CancelledError:
-                stopped()
+                undo_cancellation()
                 response, stats.status = errors.response(closing()), closing().status
             streams = isinstance(response, Events)
             if isinstance(response, Events):
@@ -200,7 +200,7 @@ async def _answered(
             stats.path,
             description_of(problem, with_text=text),
         )
-    except (ClientDisconnect, Gone):
+    except (ClientDisconnect, ClientGone):
         response = Response(status_code=_HUNG_UP)
     except Exception as problem:  # a bug: 500 for the caller, the traceback in the log
         log.exception("%s: %s", stats.path, type(problem).__name__)

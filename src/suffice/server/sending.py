@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
-from contextlib import suppress
-from typing import Any, ParamSpec, TypeVar
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from contextlib import asynccontextmanager, suppress
+from typing import Never, ParamSpec, TypeVar
 
 from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
@@ -19,6 +19,8 @@ T = TypeVar("T")
 _HOST = re.compile(r"\A[a-z]++://[^/?#]*+")
 _LAST = 1.0
 """Seconds to send the final event of a stream that timed out or was stopped."""
+_AHEAD = 64
+"""Number of events that may wait for a client that reads slowly."""
 
 
 class LocalRedirects:
@@ -45,37 +47,40 @@ def _path(location: str) -> str:
     return "/" + _HOST.sub("", location).lstrip("/\\")
 
 
-class Gone(Exception):
+class ClientGone(Exception):
     """The client disconnected."""
 
 
-async def while_there(request: Request, work: Coroutine[Any, Any, T]) -> T:
-    """Return the result of `work`, or cancel it and raise `Gone` if the client disconnects."""
-    return await _first(asyncio.ensure_future(work), request.receive)
-
-
-async def _first(task: asyncio.Future[T], receive: Receive) -> T:
-    gone: asyncio.Future[Any] = asyncio.ensure_future(_disconnected(receive))
-    both: tuple[asyncio.Future[Any], ...] = (task, gone)
+@asynccontextmanager
+async def task_group() -> AsyncIterator[asyncio.TaskGroup]:
+    """A task group that raises its first failure itself, not in an exception group."""
+    failure: BaseException | None = None
     try:
-        await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
-        if task.done():
-            return task.result()
-        raise Gone
-    finally:
-        # Do not await a finished task again: its exception would lose its traceback.
-        for one in (one for one in both if not one.done()):
-            one.cancel()
-            with suppress(asyncio.CancelledError, Exception):
-                await one
+        async with asyncio.TaskGroup() as group:
+            yield group
+    except BaseExceptionGroup as failures:
+        failure = failures.exceptions[0]
+    if failure is not None:
+        raise failure
 
 
-async def _disconnected(receive: Receive) -> None:
+async def listen_for_disconnect(receive: Receive) -> Never:
     while (await receive())["type"] != "http.disconnect":
         pass
+    raise ClientGone
 
 
-def stopped() -> None:
+async def cancel_on_disconnect(receive: Receive, work: Awaitable[T]) -> T:
+    """Return the result of `work`, or cancel it and raise `ClientGone` if the client
+    disconnects."""
+    async with task_group() as group:
+        listening = group.create_task(listen_for_disconnect(receive))
+        result = await work
+        listening.cancel()
+    return result
+
+
+def undo_cancellation() -> None:
     """Undo the cancellation of the current task, so that it can report the shutdown. Requests are
     cancelled only when the shutdown time is over."""
     task = asyncio.current_task()
@@ -83,32 +88,37 @@ def stopped() -> None:
         task.uncancel()
 
 
-async def _last(body: Callable[..., Awaitable[None]], last: bytes) -> None:
-    """Send the final event of a stream; do not wait for a client that has stopped reading."""
-    with suppress(TimeoutError):
-        async with asyncio.timeout(_LAST):
-            await body(last)
-            await body(b"", more=False)
+Emit = Callable[[Iterable[bytes]], Awaitable[None]]
+"""Sends events. It waits while the client has too many of them to read."""
+SendBody = Callable[..., Awaitable[None]]
+_END = b""
 
 
 class Events(Response):
-    """A stream of server-sent events. Comments keep the connection open while no event is ready."""
+    """A stream of server-sent events, which `produce` emits. Comments keep the connection open
+    while no event is ready. `on_error` turns a failure after the start of the response into an
+    event; `None` raises it."""
 
     media_type = EVENTS_TYPE
 
     def __init__(
         self,
-        events: AsyncIterator[bytes],
+        produce: Callable[[Emit], Awaitable[None]],
         keep_alive: float,
-        headers: dict[str, str] | None = None,
-        waiting: bytes = KEEP_ALIVE,
+        *,
+        keep_alive_event: bytes = KEEP_ALIVE,
+        on_error: Callable[[Exception], bytes | None] = lambda problem: None,
     ) -> None:
-        plain = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no", **(headers or {})}
-        super().__init__(None, 200, plain, self.media_type)
+        headers = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
+        super().__init__(None, 200, headers, self.media_type)
         self.raw_headers = [pair for pair in self.raw_headers if pair[0] != b"content-length"]
-        self._events = events
+        self._produce = produce
         self._keep_alive = keep_alive
-        self._waiting = waiting
+        self._keep_alive_event = keep_alive_event
+        self._on_error = on_error
+        self._queue: asyncio.Queue[bytes | Exception] = asyncio.Queue(_AHEAD)
+        self._producer: asyncio.Task[None] | None = None
+        self._first: bytes | Exception | None = None
         self.done: Callable[[], None] = lambda: None
         """Called when the stream is complete or the client has disconnected."""
         self.until: float | None = None
@@ -117,48 +127,89 @@ class Events(Response):
         self.closing = b""
         """Sent if the server shuts down before the stream ends."""
 
+    async def wait_for_first_event(self, request: Request) -> None:
+        """Start, and wait for the first event, but no longer than the keep-alive interval. A
+        failure until then is raised, so that it can set the HTTP status."""
+        try:
+            self._first = await cancel_on_disconnect(request.receive, self._next())
+            if isinstance(self._first, Exception):
+                raise self._first
+        except BaseException:
+            await self._stop()
+            raise
+
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         async def body(part: bytes, more: bool = True) -> None:
             await send({"type": "http.response.body", "body": part, "more_body": more})
 
-        start = {"type": "http.response.start", "status": 200, "headers": self.raw_headers}
         try:
-            await send(start)
-            with suppress(Gone, OSError):
-                await self._in_time(body, receive)
+            await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
+            with suppress(ClientGone, OSError):
+                await self._send_in_time(body, receive)
         finally:
+            await self._stop()
             self.done()
 
-    async def _in_time(self, body: Callable[..., Awaitable[None]], receive: Receive) -> None:
+    async def _send_in_time(self, body: SendBody, receive: Receive) -> None:
         try:
             async with asyncio.timeout_at(self.until):
-                await _first(asyncio.ensure_future(self._sent(body)), receive)
+                await cancel_on_disconnect(receive, self._send(body))
         except TimeoutError:
-            await _last(body, self.late)
+            await _send_last(body, self.late)
         except asyncio.CancelledError:
-            stopped()
-            await _last(body, self.closing)
+            undo_cancellation()
+            await _send_last(body, self.closing)
 
-    async def _sent(self, body: Callable[..., Awaitable[None]]) -> None:
-        pending: asyncio.Future[bytes] | None = None
+    async def _send(self, body: SendBody) -> None:
+        event = await self._next() if self._first is None else self._first
+        while event != _END:
+            await body(self._keep_alive_event if event is None else self._rendered(event))
+            event = await self._next()
+        await body(b"", more=False)
+
+    def _rendered(self, event: bytes | Exception) -> bytes:
+        if isinstance(event, bytes):
+            return event
+        rendered = self._on_error(event)
+        if rendered is None:
+            raise event
+        return rendered
+
+    async def _next(self) -> bytes | Exception | None:
+        """The next event; `None` if there is none within the keep-alive interval."""
+        if self._producer is None:
+            self._producer = asyncio.create_task(self._run())
         try:
-            while True:
-                pending = asyncio.ensure_future(anext(self._events))
-                while not (await asyncio.wait({pending}, timeout=self._keep_alive))[0]:
-                    await body(self._waiting)
-                try:
-                    await body(pending.result())
-                except StopAsyncIteration:
-                    break
+            async with asyncio.timeout(self._keep_alive):
+                return await self._queue.get()
+        except TimeoutError:
+            return None
+
+    async def _run(self) -> None:
+        try:
+            await self._produce(self._emit)
+        except Exception as problem:  # raised or rendered by the reader of the queue
+            await self._queue.put(problem)
+        await self._queue.put(_END)
+
+    async def _emit(self, events: Iterable[bytes]) -> None:
+        for event in events:
+            await self._queue.put(event)
+
+    async def _stop(self) -> None:
+        """Cancel the producer and wait until it has ended."""
+        if self._producer is not None:
+            self._producer.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._producer
+
+
+async def _send_last(body: SendBody, last: bytes) -> None:
+    """Send the final event of a stream; do not wait for a client that has stopped reading."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(_LAST):
+            await body(last)
             await body(b"", more=False)
-        finally:
-            if pending is not None and not pending.done():
-                pending.cancel()
-                with suppress(asyncio.CancelledError, Exception):
-                    await pending
-            aclose = getattr(self._events, "aclose", None)
-            if aclose is not None:
-                await aclose()
 
 
 P = ParamSpec("P")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any
 
 from starlette.responses import Response
@@ -14,15 +13,12 @@ from suffice.log.entry import new_id
 from suffice.models.chat import content_in, text_in
 from suffice.server.anthropic.translate import as_chat
 from suffice.server.errors import ApiError, ErrorFormat, encode, event
-from suffice.server.openai.answering import Answered
-from suffice.server.openai.chat import answer, in_shadow
-from suffice.server.openai.completion import Choice, headers_of, sufficiency_of
-from suffice.server.openai.request import ChatRequest, read_asked
-from suffice.server.openai.stream import streamed
-from suffice.server.openai.upstream_drafts import usage_of
-from suffice.server.request import RequestContext, as_response
-from suffice.server.route import Route
-from suffice.server.sending import offload, while_there
+from suffice.server.openai.completion import Answer, ReleasedChoice, calls_of, sufficiency_of
+from suffice.server.openai.endpoint import AnswerEndpoint
+from suffice.server.openai.reply import choices_in, usage_of
+from suffice.server.openai.request import ChatRequest, read_request
+from suffice.server.request import RequestContext
+from suffice.settings import LimitSettings, RouteSettings
 
 _TYPES = {
     400: "invalid_request_error",
@@ -60,16 +56,13 @@ _REASONS = {
 }
 
 
-def message_object(
-    model: str, choice: Choice, usage: Mapping[str, Any], *, shadow: bool = False
-) -> dict[str, Any]:
-    """The complete message. In shadow mode it has no verdict."""
+def message_object(model: str, choice: ReleasedChoice, usage: Mapping[str, Any]) -> dict[str, Any]:
+    """The complete message, without a verdict."""
     return {
         **framed(model),
         "content": blocks_of(choice),
-        "stop_reason": stop_reason(choice),
+        "stop_reason": stop_reason(choice.finish, choice.refusal),
         "usage": anthropic_usage(usage),
-        **({} if shadow else ours_of(choice)),
     }
 
 
@@ -87,7 +80,7 @@ def framed(model: str) -> dict[str, Any]:
     }
 
 
-def ours_of(choice: Choice) -> dict[str, Any]:
+def verdict_of(choice: ReleasedChoice) -> dict[str, Any]:
     return {"suffice": choice.suffice, "sufficiency": sufficiency_of(choice)}
 
 
@@ -98,23 +91,15 @@ def anthropic_usage(usage: Mapping[str, Any]) -> dict[str, int]:
     }
 
 
-def stop_reason(choice: Choice) -> str:
-    return "refusal" if choice.refusal else _REASONS.get(choice.finish, "end_turn")
+def stop_reason(finish: str, refusal: str | None = None) -> str:
+    return "refusal" if refusal else _REASONS.get(finish, "end_turn")
 
 
-def blocks_of(choice: Choice) -> list[Block]:
+def blocks_of(choice: ReleasedChoice) -> list[Block]:
     """The content blocks: text and tool calls."""
     text = choice.content or choice.refusal
     blocks: list[Block] = [{"type": "text", "text": text}] if text else []
     return blocks + [tool_use(one) for one in calls_of(choice.message)]
-
-
-def calls_of(message: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
-    """The tool calls of a chat message, including a legacy `function_call`."""
-    calls = message.get("tool_calls")
-    found = [one for one in calls if isinstance(one, dict)] if isinstance(calls, list) else []
-    legacy = message.get("function_call")
-    return [*found, {"function": legacy}] if isinstance(legacy, dict) else found
 
 
 def tool_use(call: Mapping[str, Any]) -> Block:
@@ -137,15 +122,13 @@ def _input(arguments: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {"arguments": arguments}
 
 
-def as_choice(raw: Mapping[str, Any]) -> Choice:
+def as_choice(reply: Mapping[str, Any]) -> ReleasedChoice:
     """The first choice of an upstream's completion, unchanged (for shadow mode)."""
-    choices = raw.get("choices")
-    first = choices[0] if isinstance(choices, list) and choices else None
-    first = first if isinstance(first, dict) else {}
+    first = next(iter(choices_in(reply)), {})
     message = first.get("message")
     message = message if isinstance(message, dict) else {}
     refusal = message.get("refusal")
-    return Choice(
+    return ReleasedChoice(
         content_in(message) or None,
         None,
         str(first.get("finish_reason") or "stop"),
@@ -159,61 +142,66 @@ Raw = Mapping[str, Any]
 
 @dataclass(slots=True)
 class MessageFormat:
-    """Events of a message. The verdict is in `message_delta`, and in `message_start` if it is known
-    by then. Findings are sent in `ping` events, which clients must accept at any time."""
+    """A message or its events. The verdict is in `message_delta`, and in `message_start` if it is
+    known by then. Findings are sent in `ping` events, which clients must accept at any time."""
 
     model: str
     named: bool = False
     """Send findings as events with their own type."""
+    keep_alive: bytes = PING
     _begun: bool = False
     _blocks: int = 0
     _open: bool = False
     """Whether the last block is a text block that is still open."""
     _calls: dict[int, dict[str, Any]] = field(default_factory=dict)
     """Tool calls by index; they are sent at the end."""
-    _choice: Choice | None = None
+    _choice: ReleasedChoice | None = None
     _finish: str = "stop"
 
-    def heard(self, raw: Raw, going: Sequence[Raw]) -> Iterator[bytes]:
-        for piece in going:
-            yield from self._delta(piece["delta"])
+    def whole(self, answer: Answer) -> Raw:
+        choice = answer.choices[0]
+        return {**message_object(self.model, choice, answer.usage), **verdict_of(choice)}
 
-    def found(self, index: int, kind: str, said: Raw) -> Iterator[bytes]:
-        name = f"suffice.{kind}" if self.named else "ping"
-        yield _event(name, suffice={kind: said})
-
-    def ended(self, index: int, words: str, choice: Choice) -> Iterator[bytes]:
-        yield from self._text(words)
-        self._choice = choice
-
-    def closed(self, spent: Raw) -> Iterator[bytes]:
-        choice = self._choice or Choice(None, None, self._finish)
-        yield from self._end(choice, spent, ours_of(choice))
-
-    def whole(self, answered: Answered) -> Iterator[bytes]:
-        choice = answered.choices[0]
-        yield from self._start(anthropic_usage(answered.usage), ours_of(choice))
+    def whole_events(self, answer: Answer) -> Iterator[bytes]:
+        choice = answer.choices[0]
+        yield from self._start(anthropic_usage(answer.usage), verdict_of(choice))
         yield from self._text(choice.content or choice.refusal or "")
         self._calls = dict(enumerate(map(dict, calls_of(choice.message))))
-        yield from self._end(choice, answered.usage, ours_of(choice))
+        self._choice = choice
+        yield from self.on_stream_end(answer.usage)
 
-    def passed(self, raw: Raw) -> Iterator[bytes]:
-        choices = raw.get("choices")
-        for choice in choices if isinstance(choices, list) else ():
-            if not isinstance(choice, dict):
-                continue
+    def on_chunk(self, chunk: Raw, parts: Sequence[Raw]) -> Iterator[bytes]:
+        for part in parts:
+            yield from self._delta(part["delta"])
+
+    def on_finding(self, index: int, kind: str, finding: Raw) -> Iterator[bytes]:
+        name = f"suffice.{kind}" if self.named else "ping"
+        yield _event(name, suffice={kind: finding})
+
+    def on_choice_end(self, index: int, text: str, choice: ReleasedChoice) -> Iterator[bytes]:
+        yield from self._text(text)
+        self._choice = choice
+
+    def on_stream_end(self, usage: Raw) -> Iterator[bytes]:
+        choice = self._choice
+        assert choice is not None
+        reason = stop_reason(choice.finish, choice.refusal)
+        yield from self._end(reason, usage, verdict_of(choice))
+
+    def on_error(self, fault: ApiError) -> bytes:
+        return event(error_body(fault), "error")
+
+    def passthrough(self, reply: Raw) -> Raw:
+        return message_object(self.model, as_choice(reply), usage_of(reply))
+
+    def passthrough_chunk(self, chunk: Raw) -> Iterator[bytes]:
+        for choice in choices_in(chunk):
             delta = choice.get("delta") or choice.get("message")
             yield from self._delta(delta if isinstance(delta, dict) else {})
             self._finish = str(choice.get("finish_reason") or self._finish)
 
-    def passed_end(self, spent: Raw) -> Iterator[bytes]:
-        yield from self._end(Choice(None, None, self._finish), spent, {})
-
-    def fault(self, fault: ApiError) -> bytes:
-        return event(error_body(fault), "error")
-
-    def waiting(self) -> bytes:
-        return PING
+    def passthrough_end(self, usage: Raw) -> Iterator[bytes]:
+        yield from self._end(stop_reason(self._finish), usage, {})
 
     def _delta(self, delta: Raw) -> Iterator[bytes]:
         yield from self._text(text_in(delta))
@@ -230,11 +218,11 @@ class MessageFormat:
             if isinstance(value, str):
                 held["function"][name] = held["function"].get(name, "") + value
 
-    def _start(self, usage: Raw | None = None, ours: Raw | None = None) -> Iterator[bytes]:
+    def _start(self, usage: Raw | None = None, verdict: Raw | None = None) -> Iterator[bytes]:
         if self._begun:
             return
         self._begun = True
-        message = {**framed(self.model), **({"usage": usage} if usage else {}), **(ours or {})}
+        message = {**framed(self.model), **({"usage": usage} if usage else {}), **(verdict or {})}
         yield _event("message_start", message=message)
 
     def _text(self, text: str) -> Iterator[bytes]:
@@ -246,14 +234,14 @@ class MessageFormat:
             yield self._at("content_block_start", content_block={"type": "text", "text": ""})
         yield self._at("content_block_delta", delta={"type": "text_delta", "text": text})
 
-    def _end(self, choice: Choice, spent: Raw, ours: Raw) -> Iterator[bytes]:
+    def _end(self, reason: str, usage: Raw, verdict: Raw) -> Iterator[bytes]:
         yield from self._start()
         if self._open:
             yield self._stop()
         for _, call in sorted(self._calls.items()):
             yield from self._call(tool_use(call))
-        delta = {"stop_reason": stop_reason(choice), "stop_sequence": None}
-        yield _event("message_delta", delta=delta, usage=anthropic_usage(spent), **ours)
+        delta = {"stop_reason": reason, "stop_sequence": None}
+        yield _event("message_delta", delta=delta, usage=anthropic_usage(usage), **verdict)
         yield _event("message_stop")
 
     def _call(self, block: Mapping[str, Any]) -> Iterator[bytes]:
@@ -278,34 +266,16 @@ def _event(kind: str, **more: Any) -> bytes:
     return event({"type": kind, **more}, kind)
 
 
+def _read(body: Raw, route: RouteSettings, limits: LimitSettings) -> ChatRequest:
+    chat = as_chat(body, grounded=route.grounding and not route.shadow)
+    request = read_request(chat, route, limits)
+    return replace(request, n=1, stream=bool(body.get("stream")))
+
+
+_MESSAGES = AnswerEndpoint(
+    _read, lambda body, request: MessageFormat(request.model, request.events)
+)
+
+
 async def messages(context: RequestContext) -> Response:
-    body = await context.object()
-    route = context.gateway.route(
-        context.request.path_params.get("route", ""), body.get("model"), context.caller
-    )
-    context.stats.route = route.name
-    asked = await offload(context.stats.received, _asked, context, route, body)
-    context.stats.stream = bool(body.get("stream"))
-    route.model(body.get("model"))
-    if context.stats.stream:
-        stream_format = MessageFormat(asked.model, asked.events)
-        return await streamed(context, route, asked, answer, stream_format)
-    if route.settings.shadow:
-        return await in_shadow(context, route, asked, partial(_unchecked, asked.model))
-    answered = await while_there(context.request, answer(context, route, asked))
-    return await offload(answered.size, _responded, asked, answered)
-
-
-def _asked(context: RequestContext, route: Route, body: Mapping[str, Any]) -> ChatRequest:
-    settings, limits = route.settings, context.gateway.state.settings.server.limits
-    chat = as_chat(body, grounded=settings.grounding and not settings.shadow)
-    return replace(read_asked(chat, settings, limits), n=1)
-
-
-def _unchecked(model: str, raw: Mapping[str, Any]) -> dict[str, Any]:
-    return message_object(model, as_choice(raw), usage_of(raw), shadow=True)
-
-
-def _responded(asked: ChatRequest, answered: Answered) -> Response:
-    whole = message_object(asked.model, answered.choices[0], answered.usage)
-    return as_response(whole, headers_of(answered.choices))
+    return await _MESSAGES.respond(context)

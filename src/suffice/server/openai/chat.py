@@ -1,152 +1,141 @@
-"""`POST /v1/chat/completions`: OpenAI's API with verified answers."""
+"""`POST /v1/chat/completions`: OpenAI's API with verified answers; and the legacy
+`POST /v1/completions`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from starlette.responses import Response
 
 from suffice.models.chat import text_in
-from suffice.server.errors import bad
-from suffice.server.openai.answering import Answered, Answering
-from suffice.server.openai.completion import completion, headers_of
-from suffice.server.openai.modes import (
-    is_small_talk_turn,
-    passed_through,
-    shadow_headers,
-    small_talk_answer,
-    ungrounded,
+from suffice.server.errors import DONE, KEEP_ALIVE, ApiError, bad, event
+from suffice.server.openai.completion import (
+    Answer,
+    ReleasedChoice,
+    completion,
+    framed,
+    sufficiency_of,
 )
-from suffice.server.openai.request import ChatRequest, read_asked
-from suffice.server.openai.stream import streamed
-from suffice.server.openai.stream_format import ChatFormat
-from suffice.server.openai.upstream_drafts import content_of, estimated, usage_of
-from suffice.server.request import RequestContext, as_response
-from suffice.server.route import Route
-from suffice.server.sending import offload, while_there
+from suffice.server.openai.endpoint import AnswerEndpoint
+from suffice.server.openai.passthrough import beside
+from suffice.server.openai.reply import choices_in, usage_of
+from suffice.server.openai.request import ChatRequest, read_request
+from suffice.server.request import RequestContext
+from suffice.settings import LimitSettings, RouteSettings
 
 Raw = Mapping[str, Any]
-_PLAIN = "This route writes plain text only. For 'response_format', use a route with an upstream."
-
-
-async def chat(context: RequestContext) -> Response:
-    body = await context.object()
-    named = context.request.path_params.get("route", "")
-    route = context.gateway.route(named, body.get("model"), context.caller)
-    context.stats.route = route.name
-    limits = context.gateway.state.settings.server.limits
-    size = context.stats.received
-    asked = await offload(size, read_asked, body, route.settings, limits)
-    context.stats.stream = asked.stream
-    route.model(body.get("model"))
-    if route.settings.shadow and not asked.stream:
-        return await in_shadow(context, route, asked)
-    if asked.stream:
-        return await streamed(context, route, asked, answer, ChatFormat(asked))
-    answered = await while_there(context.request, answer(context, route, asked))
-    return await offload(answered.size, _responded, asked, answered)
-
-
-def _responded(asked: ChatRequest, answered: Answered) -> Response:
-    whole = completion(answered.raw, asked.model, answered.choices, answered.usage)
-    return as_response(whole, headers_of(answered.choices))
-
-
-async def answer(context: RequestContext, route: Route, asked: ChatRequest) -> Answered:
-    """Answer a request on a route, with verdicts."""
-    if asked.structured and not route.url:
-        raise bad(_PLAIN, "response_format")
-    work, caller = context.gateway.work, context.caller
-    if is_small_talk_turn(route, asked):
-        answered = await small_talk_answer(route, caller, asked, work)
-    elif not route.settings.grounding:
-        answered = await ungrounded(route, caller, asked, work)
-    else:
-        answered = await _grounded(context, route, asked)
-    context.stats.verdicts += [one.verdict for one in answered.choices if one.verdict]
-    context.stats.gates += [one.gate for one in answered.choices if one.gate]
-    used = answered.usage
-    if answered.raw is not None and not used.get("total_tokens"):
-        choices = [one for one in answered.raw["choices"] if isinstance(one, dict)]
-        said = sum(len(content_of(one)) for one in choices)
-        used = await offload(context.stats.received, estimated, asked.body, said)
-    context.spent(used, route.settings.price_in, route.settings.price_out)
-    return answered
-
-
-async def _grounded(context: RequestContext, route: Route, asked: ChatRequest) -> Answered:
-    """Answer from the documents, or from the cache if it is enabled and has the answer."""
-    work, cache = context.gateway.work, context.gateway.cache
-    limits = context.gateway.state.settings.server.cache
-    key = ""
-    if limits.enabled and not asked.tools:
-        key, known = await work.run(cache.find, route, context.caller, asked)
-        context.stats.cache = "hit" if known else "miss"
-        if known is not None:
-            return known
-    answering = Answering(route, context.caller, asked, work)
-    answered = await answering.whole()
-    context.stats.timings = answering.timings
-    if key:
-        cache.keep(key, answered, limits)
-    return answered
-
-
-async def in_shadow(
-    context: RequestContext,
-    route: Route,
-    asked: ChatRequest,
-    shape: Callable[[Raw], Raw] = dict,
-) -> Response:
-    """The upstream's reply in the endpoint's format, with the verdict in the headers."""
-    answering = Answering(
-        route, context.caller, asked, context.gateway.work, as_drafted=True, marks=False
-    )
-    raw, verdicts = await while_there(context.request, passed_through(answering))
-    context.stats.verdicts += verdicts
-    context.spent(usage_of(raw), route.settings.price_in, route.settings.price_out)
-    return await offload(_size(raw), _shown, shape, raw, shadow_headers(verdicts))
-
-
-def _shown(shape: Callable[[Raw], Raw], raw: Raw, headers: dict[str, str]) -> Response:
-    return as_response(shape(raw), headers)
-
-
-def _size(raw: Raw) -> int:
-    choices = raw.get("choices")
-    found = choices if isinstance(choices, list) else ()
-    return sum(len(content_of(one)) for one in found if isinstance(one, dict))
-
-
+CHUNK = "chat.completion.chunk"
+_APART = ("choices", "usage")
 _UNSUPPORTED = ("suffix", "echo", "logprobs")
 
 
-async def completions(context: RequestContext) -> Response:
-    body = await context.object()
-    route = context.gateway.route(
-        context.request.path_params.get("route", ""), body.get("model"), context.caller
-    )
-    context.stats.route = route.name
-    limits = context.gateway.state.settings.server.limits
-    asked = await offload(context.stats.received, read_asked, as_chat(body), route.settings, limits)
-    context.stats.stream = asked.stream
-    route.model(body.get("model"))
-    if asked.stream:
-        return await streamed(context, route, asked, answer, ChatFormat(asked, as_text))
-    if route.settings.shadow:
-        return await in_shadow(context, route, asked, as_text)
-    answered = await while_there(context.request, answer(context, route, asked))
-    return await offload(answered.size, _responded_as_text, asked, answered)
+@dataclass(slots=True)
+class ChatFormat:
+    """A chat completion or its chunks. Findings are sent as valid chunks with an empty delta.
+    `shape` translates a completion or chunk for an API with another format."""
+
+    request: ChatRequest
+    shape: Callable[[Raw], Raw] = dict
+    keep_alive: bytes = KEEP_ALIVE
+    _base: dict[str, Any] = field(default_factory=dict)
+    _last_fields: dict[str, Any] | None = None
+    _shared: dict[str, Any] = field(default_factory=dict)
+
+    def whole(self, answer: Answer) -> Raw:
+        return self.shape(completion(answer, self.request.model))
+
+    def whole_events(self, answer: Answer) -> Iterator[bytes]:
+        """The chunks of an answer: for each choice its role, content, and finish reason with the
+        verdict; and the usage if requested."""
+        made = completion(answer, self.request.model)
+        apart = ("object", "choices", "usage", "suffice", "sufficiency")
+        base = {**{k: v for k, v in made.items() if k not in apart}, "object": CHUNK}
+        for n, choice in enumerate(answer.choices):
+            for delta in _deltas(choice):
+                yield self._event(chunk_of(base, n, delta))
+            yield self._event(chunk_of(base, n, {}, choice.finish, **_verdict(choice)))
+        if self.request.usage:
+            yield self._event({**base, "choices": [], "usage": made["usage"]})
+        yield DONE
+
+    def on_chunk(self, chunk: Raw, parts: Sequence[Raw]) -> Iterator[bytes]:
+        fields = {key: chunk[key] for key in chunk if key not in _APART}
+        if fields != self._last_fields:  # most chunks differ only in their choices
+            self._last_fields = fields
+            set_fields = {key: fields[key] for key in fields if fields[key] is not None}
+            self._shared = beside(set_fields)
+        if not self._base:
+            self._base = {**self._shared, **framed(self.request.model), "object": CHUNK}
+        yield self._event({**self._shared, **self._base, "choices": parts})
+
+    def on_finding(self, index: int, kind: str, finding: Raw) -> Iterator[bytes]:
+        if self.request.events:
+            yield event(finding, f"suffice.{kind}")
+        else:
+            yield self._event(chunk_of(self._base, index, {}, None, suffice={kind: finding}))
+
+    def on_choice_end(self, index: int, text: str, choice: ReleasedChoice) -> Iterator[bytes]:
+        if delta := {**choice.others, **({"content": text} if text else {})}:
+            yield self._event(chunk_of(self._base, index, delta))
+        last = chunk_of(self._base, index, {}, choice.finish, **_verdict(choice))
+        last["choices"][0] |= choice.rest
+        yield self._event(last)
+
+    def on_stream_end(self, usage: Raw) -> Iterator[bytes]:
+        if self.request.usage:
+            used = {**beside(usage), **usage_of({"usage": usage})}
+            yield self._event({**self._base, "choices": [], "usage": used})
+        yield DONE
+
+    def on_error(self, fault: ApiError) -> bytes:
+        return event(fault.body)
+
+    def passthrough(self, reply: Raw) -> Raw:
+        return self.shape(reply)
+
+    def passthrough_chunk(self, chunk: Raw) -> Iterator[bytes]:
+        yield self._event(chunk)
+
+    def passthrough_end(self, usage: Raw) -> Iterator[bytes]:
+        yield DONE
+
+    def _event(self, chunk: Raw) -> bytes:
+        return event(self.shape(chunk))
 
 
-def _responded_as_text(asked: ChatRequest, answered: Answered) -> Response:
-    whole = completion(answered.raw, asked.model, answered.choices, answered.usage)
-    return as_response(as_text(whole), headers_of(answered.choices))
+def chunk_of(
+    base: Raw, index: int, delta: Raw, finish: str | None = None, **more: Any
+) -> dict[str, Any]:
+    choice = {"index": index, "delta": dict(delta), "finish_reason": finish}
+    return {**base, "choices": [choice], **more}
 
 
-def as_chat(body: Mapping[str, Any]) -> dict[str, Any]:
-    """Translate a request body: the prompt becomes a user message."""
+def _deltas(choice: ReleasedChoice) -> Iterator[Raw]:
+    """The parts of a decided choice."""
+    yield {"role": "assistant", "content": ""}
+    if choice.content:
+        yield {"content": choice.content}
+    if choice.refusal:
+        yield {"refusal": choice.refusal}
+    others = dict(choice.others)
+    if isinstance(calls := choice.message.get("tool_calls"), list):
+        made = (call for call in calls if isinstance(call, dict))
+        others["tool_calls"] = [{**call, "index": n} for n, call in enumerate(made)]
+    if call := choice.message.get("function_call"):
+        others["function_call"] = call
+    if others:
+        yield others
+
+
+def _verdict(choice: ReleasedChoice) -> dict[str, Any]:
+    return {"suffice": choice.suffice, "sufficiency": sufficiency_of(choice)}
+
+
+def as_chat(body: Raw) -> dict[str, Any]:
+    """Translate a legacy request body: the prompt becomes a user message."""
     prompt = body.get("prompt")
     if isinstance(prompt, list) and len(prompt) == 1:
         prompt = prompt[0]
@@ -162,21 +151,36 @@ def as_chat(body: Mapping[str, Any]) -> dict[str, Any]:
     return {**chat, "messages": [{"role": "user", "content": prompt}]}
 
 
-def as_text(whole: Mapping[str, Any]) -> dict[str, Any]:
+def as_text(whole: Raw) -> dict[str, Any]:
     """A chat completion, or a chunk of one, in the legacy format."""
-    choices = whole.get("choices")
-    found = [one for one in choices if isinstance(one, dict)] if isinstance(choices, list) else []
-    named = str(whole.get("id") or "").replace("chatcmpl-", "cmpl-")
-    return {**whole, "id": named, "object": "text_completion", "choices": [*map(_choice, found)]}
+    choices = [_as_text_choice(choice) for choice in choices_in(whole)]
+    id_ = str(whole.get("id") or "").replace("chatcmpl-", "cmpl-")
+    return {**whole, "id": id_, "object": "text_completion", "choices": choices}
 
 
-def _choice(choice: Mapping[str, Any]) -> dict[str, Any]:
-    said = choice.get("delta") or choice.get("message")
+def _as_text_choice(choice: Raw) -> dict[str, Any]:
+    message = choice.get("delta") or choice.get("message")
     ours = {"suffice": choice["suffice"]} if "suffice" in choice else {}
     return {
         "index": choice.get("index") or 0,
-        "text": text_in(said) if isinstance(said, dict) else "",
+        "text": text_in(message) if isinstance(message, dict) else "",
         "logprobs": None,
         "finish_reason": choice.get("finish_reason"),
         **ours,
     }
+
+
+def _read_legacy(body: Raw, route: RouteSettings, limits: LimitSettings) -> ChatRequest:
+    return read_request(as_chat(body), route, limits)
+
+
+_CHAT = AnswerEndpoint(read_request, lambda body, request: ChatFormat(request))
+_LEGACY = AnswerEndpoint(_read_legacy, lambda body, request: ChatFormat(request, as_text))
+
+
+async def chat(context: RequestContext) -> Response:
+    return await _CHAT.respond(context)
+
+
+async def completions(context: RequestContext) -> Response:
+    return await _LEGACY.respond(context)

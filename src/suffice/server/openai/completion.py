@@ -12,7 +12,9 @@ from suffice import serialize as as_json
 from suffice.access.keys import Principal, Role
 from suffice.evidence.search import keywords_note
 from suffice.log.entry import new_id
+from suffice.log.trace import Trace
 from suffice.server.openai.passthrough import beside, finish_of, logprobs_of
+from suffice.server.openai.reply import added
 from suffice.settings import RouteSettings
 from suffice.types import Action, Finding, GateDecision, Verdict
 from suffice.verdict.assess import ClaimStatus, claim_statuses
@@ -90,15 +92,19 @@ NOT_AN_ANSWER = "A tool call is not an answer; it was not checked."
 NOTHING_STATED = "A tool call that states nothing is not an answer; there was nothing to check."
 UNCHECKED_TEXT = "A tool call is not an answer. Text in its arguments is UNCHECKED; see the notes."
 LEFT_OUT = "Text next to the tool call was removed because it was not checked."
-_CALLS = ("tool_calls", "function_call")
-_SAID = ("role", "content", "refusal", *_CALLS)
+CALLS = ("tool_calls", "function_call")
+"""The fields of a message that call tools."""
+TOOL_CALLS, SMALL_TALK = "tool_calls", "small_talk"
+"""Turns that are no plain answer."""
+_A_FINDING = 200
+_SAID = ("role", "content", "refusal", *CALLS)
 _CHOICE = ("index", "message", "delta", "finish_reason", "logprobs")
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
-    """A released choice: its content and its verdict (`None` for a tool call). `message` has the
-    other fields of the upstream's message."""
+class ReleasedChoice:
+    """A released choice: its content and its verdict (`None` for a tool call that states nothing).
+    `message` has the other fields of the upstream's message."""
 
     content: str | None
     verdict: Verdict | None
@@ -109,14 +115,44 @@ class Choice:
     """Other fields of the upstream's choice: logprobs and unknown fields."""
     gate: GateDecision | None = None
     """The gate decision if there is no verdict."""
-    shaped: Mapping[str, Any] = field(default_factory=dict)
-    """The `suffice` object if there is no verdict; otherwise fields to add to it."""
     shown: Disclosure = Disclosure.RELEASED
+    turn: str = ""
+    """What the turn is if it is no plain answer: small talk or tool calls."""
+    checked: Sequence[Mapping[str, Any]] | None = None
+    """The checked fields of each tool call; `None` if no tool is called."""
+    unchecked: Sequence[str] = ()
+    """The fields of tool calls whose text was not checked."""
+    reason: str = ""
+    """Why there is no verdict."""
+    notes: Sequence[str] = ()
+    """Notes of the gateway, after those of the verdict."""
 
     @property
     def suffice(self) -> dict[str, Any]:
-        ours = suffice_of(self.verdict, self.shown) if self.verdict else {}
-        return {**ours, **self.shaped}
+        """The `suffice` object: the verdict, or why there is none."""
+        told = suffice_of(self.verdict, self.shown) if self.verdict else self._without_verdict()
+        told["notes"] = [*told["notes"], *self.notes]
+        if self.turn:
+            told["turn"] = self.turn
+        if self.checked is not None:
+            told["checked"] = list(self.checked)
+        if self.unchecked:
+            told["unchecked"] = list(self.unchecked)
+        return told
+
+    def _without_verdict(self) -> dict[str, Any]:
+        return {
+            "record": (self.gate.record or None) if self.gate else None,
+            **({"gate": gate_of(self.gate)} if self.gate else {}),
+            "verdict": None,
+            "turn": self.turn,
+            "reason": self.reason,
+            "checked": [],
+            "claims": [],
+            "share_read": 0.0,
+            "sources": [],
+            "notes": [],
+        }
 
     @property
     def others(self) -> dict[str, Any]:
@@ -131,7 +167,7 @@ def decided(
     structured: bool = False,
     shown: Disclosure = Disclosure.RELEASED,
     texts: CustomerTexts | None = None,
-) -> Choice:
+) -> ReleasedChoice:
     """Apply a verdict to an upstream's choice, if there is one. Structured output is not changed; a
     refusal of it goes into the `refusal` field. `texts` are those of the route's customers."""
     choice = choice or {}
@@ -144,52 +180,79 @@ def decided(
     others = beside(message, *_SAID) if same else {}
     rest = _rest(choice, str(written)) if same else {}
     if structured and kept:
-        return Choice(verdict.released, verdict, finish, None, others, rest, shown=shown)
+        return ReleasedChoice(verdict.released, verdict, finish, None, others, rest, shown=shown)
     if structured:
-        return Choice(None, verdict, "stop", told, shown=shown)
-    return Choice(told, verdict, finish if kept else "stop", None, others, rest, shown=shown)
+        return ReleasedChoice(None, verdict, "stop", told, shown=shown)
+    return ReleasedChoice(
+        told, verdict, finish if kept else "stop", None, others, rest, shown=shown
+    )
 
 
 def passed_on(
     choice: Mapping[str, Any],
     content: str | None,
-    note: str = "",
-    gate: GateDecision | None = None,
     reason: str = NOT_AN_ANSWER,
-) -> Choice:
+    *,
+    gate: GateDecision | None = None,
+    unchecked: Sequence[str] = (),
+    notes: Sequence[str] = (),
+) -> ReleasedChoice:
     """Pass on a choice that calls tools, marked as not an answer."""
     message = _object(choice.get("message"))
-    calls = {key: message[key] for key in _CALLS if message.get(key)}
-    shaped: dict[str, Any] = {
-        "record": (gate.record or None) if gate else None,
-        **({"gate": gate_of(gate)} if gate else {}),
-        "verdict": None,
-        "turn": "tool_calls",
-        "reason": reason,
-        "checked": [],
-    }
-    shaped |= {"claims": [], "share_read": 0.0, "sources": [], "notes": [note] if note else []}
-    finish = finish_of(choice.get("finish_reason"), calls)
-    others = beside(message, *_SAID)
-    return Choice(content, None, finish, None, {**others, **calls}, gate=gate, shaped=shaped)
+    calls = {key: message[key] for key in CALLS if message.get(key)}
+    return ReleasedChoice(
+        content,
+        None,
+        finish_of(choice.get("finish_reason"), calls),
+        None,
+        {**beside(message, *_SAID), **calls},
+        gate=gate,
+        turn=TOOL_CALLS,
+        checked=(),
+        unchecked=unchecked,
+        reason=reason,
+        notes=notes,
+    )
 
 
-def noted(choice: Choice, note: str) -> Choice:
+def noted(choice: ReleasedChoice, note: str) -> ReleasedChoice:
     """Add a note to the `suffice` object of a choice."""
-    notes = choice.suffice.get("notes") or []
-    return replace(choice, shaped={**choice.shaped, "notes": [*notes, note]})
+    return replace(choice, notes=(*choice.notes, note))
 
 
-def completion(
-    raw: Mapping[str, Any] | None,
-    model: str,
-    choices: Sequence[Choice],
-    usage: Mapping[str, Any],
-) -> dict[str, Any]:
+def calls_of(message: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The tool calls of a chat message, including a legacy `function_call`."""
+    calls, legacy = message.get("tool_calls"), message.get("function_call")
+    found = [call for call in calls if isinstance(call, dict)] if isinstance(calls, list) else []
+    return [*found, {"function": legacy}] if isinstance(legacy, dict) else [*found]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The released choices, and the upstream's raw reply (`None` if it was not called)."""
+
+    choices: Sequence[ReleasedChoice]
+    raw: Mapping[str, Any] | None = None
+    usage: Mapping[str, Any] = field(default_factory=lambda: added({}))
+    trace: Trace | None = None
+    """How the evidence was found; `None` if the answer must not be cached."""
+
+    @property
+    def verdicts(self) -> list[Verdict]:
+        return [choice.verdict for choice in self.choices if choice.verdict is not None]
+
+    @property
+    def size(self) -> int:
+        """The approximate size of the response, in characters."""
+        findings = sum(len(verdict.findings) for verdict in self.verdicts)
+        return sum(len(choice.content or "") for choice in self.choices) + _A_FINDING * findings
+
+
+def completion(answer: Answer, model: str) -> dict[str, Any]:
     """The complete response. The gateway sets id, time and model name; the upstream's other fields
     pass through unless they contain text."""
-    fields = {key: value for key, value in (raw or {}).items() if value is not None}
-    first = choices[0]
+    fields = {key: value for key, value in (answer.raw or {}).items() if value is not None}
+    choices, first = answer.choices, answer.choices[0]
     return {
         **beside(fields, "choices", "usage"),
         **framed(model),
@@ -209,7 +272,7 @@ def completion(
             }
             for n, choice in enumerate(choices)
         ],
-        "usage": beside(usage),
+        "usage": beside(answer.usage),
         "suffice": first.suffice,
         "sufficiency": sufficiency_of(first),
     }
@@ -256,7 +319,7 @@ def gate_of(gate: GateDecision) -> dict[str, Any]:
     return {"level": gate.level.value, "score": score, "policy": gate.policy}
 
 
-def sufficiency_of(choice: Choice) -> dict[str, Any] | None:
+def sufficiency_of(choice: ReleasedChoice) -> dict[str, Any] | None:
     """The `sufficiency` object, in its published format."""
     gate = choice.verdict.gate if choice.verdict else choice.gate
     if gate is None:
@@ -269,7 +332,7 @@ def sufficiency_of(choice: Choice) -> dict[str, Any] | None:
     }
 
 
-def headers_of(choices: Sequence[Choice]) -> dict[str, str]:
+def headers_of(choices: Sequence[ReleasedChoice]) -> dict[str, str]:
     """The main results as response headers."""
     verdict = choices[0].verdict
     if verdict is None:

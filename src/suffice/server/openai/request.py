@@ -101,6 +101,8 @@ class ChatRequest:
     offer: Offer = NO_TOOLS
     most: int = 100_000
     """Maximum length of a draft, in characters."""
+    judged: bool = True
+    """Whether its answer can be judged; shadow mode forwards other requests too."""
 
     @property
     def model(self) -> str:
@@ -109,7 +111,7 @@ class ChatRequest:
         return model if isinstance(model, str) and model else "suffice"
 
 
-def read_asked(body: Any, route: RouteSettings, limits: LimitSettings) -> ChatRequest:
+def read_request(body: Any, route: RouteSettings, limits: LimitSettings) -> ChatRequest:
     """Parse and validate a request. Unknown fields are passed through unchanged."""
     if not isinstance(body, dict):
         raise bad("The request body must be a JSON object.")

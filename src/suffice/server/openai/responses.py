@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncGenerator, Mapping
-from contextlib import aclosing
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 from starlette.responses import Response
@@ -13,20 +11,15 @@ from starlette.responses import Response
 from suffice.errors import SufficeError
 from suffice.models.wire.endpoint import CallFailed, Kind, message_of
 from suffice.server.errors import ApiError, bad
-from suffice.server.openai.answering import Answered, Answering
-from suffice.server.openai.chat import answer
-from suffice.server.openai.completion import headers_of
-from suffice.server.openai.modes import judged, shadow_headers
-from suffice.server.openai.request import OURS, ChatRequest, read_asked
-from suffice.server.openai.responses_format import ResponsesFormat, as_completion, response_object
-from suffice.server.openai.stream import opened, streamed
+from suffice.server.openai.endpoint import AnswerEndpoint
+from suffice.server.openai.reply import usage_of
+from suffice.server.openai.request import OURS, ChatRequest, read_request
+from suffice.server.openai.responses_format import ResponsesFormat, as_completion
 from suffice.server.openai.upstream import RESPONSES, UpstreamFault
-from suffice.server.openai.upstream_drafts import usage_of
-from suffice.server.request import RequestContext, as_response
-from suffice.server.route import Route
-from suffice.server.sending import offload, while_there
-from suffice.types import Verdict
+from suffice.server.request import RequestContext
+from suffice.settings import LimitSettings, RouteSettings
 
+Body = Mapping[str, Any]
 # Fields that chat completions name or format differently, or that need a stateful server.
 _TRANSLATED = frozenset(
     "input instructions tools tool_choice text max_output_tokens reasoning store include "
@@ -140,104 +133,62 @@ def _format(text: Any) -> dict[str, Any] | None:
     return {"type": "json_schema", "json_schema": schema}
 
 
-Body = Mapping[str, Any]
 _FAILED = "The upstream returned no answer: its response reports an error."
 
 
-async def shadowed(
-    context: RequestContext, route: Route, body: Body, model: str, asked: ChatRequest | None
-) -> Response:
-    """Forward a request. `asked` is the parsed request, or `None` if it cannot be judged, for
-    example because it continues a conversation that only the upstream knows."""
-    assert route.upstream is not None
-    sent = {key: value for key, value in body.items() if key != OURS}
-    sent |= {"model": model} if model else {}
-    if body.get("stream"):
-        stream_format = ResponsesFormat(body, model)
-        response = await opened(
-            context, _events(context, route, sent, asked, stream_format), stream_format
-        )
-        response.headers.update(shadow_headers())
-        return response
-    try:
-        raw = await while_there(context.request, route.upstream.ask(sent, RESPONSES))
-    except UpstreamFault as problem:
-        raise problem.fault from None
-    verdicts = await while_there(context.request, _judged(context, route, raw, asked))
-    return await asyncio.to_thread(as_response, raw, shadow_headers(verdicts))
+@dataclass(slots=True)
+class ResponsesCall:
+    """A call for a response object, in shadow mode."""
+
+    body: Body
+    path: str = RESPONSES
+    begun: bool = False
+    """Always false: a response that breaks off is not judged."""
+    _last: Body | None = None
+
+    def completion_of(self, reply: Body) -> Body:
+        return as_completion(reply)
+
+    async def add(self, chunk: Body) -> None:
+        response = chunk.get("response")
+        if isinstance(response, dict) and response.get("error"):
+            detail = message_of(response["error"])
+            raise UpstreamFault(CallFailed(_FAILED, kind=Kind.FAILED, detail=detail))
+        self._last = response if isinstance(response, dict) else self._last or {}
+
+    @property
+    def reported(self) -> Body:
+        return self.usage()
+
+    def usage(self) -> Body:
+        return usage_of(as_completion(self._last or {}))
+
+    def finish(self) -> Body | None:
+        return None if self._last is None else as_completion(self._last)
 
 
-async def _events(
-    context: RequestContext,
-    route: Route,
-    sent: Body,
-    asked: ChatRequest | None,
-    stream_format: ResponsesFormat,
-) -> AsyncGenerator[bytes, None]:
-    assert route.upstream is not None
-    last: Body = {}
-    async with aclosing(route.upstream.events(sent, RESPONSES)) as events:
-        async for value in events:
-            whole = value.get("response")
-            if isinstance(whole, dict) and whole.get("error"):
-                detail = message_of(whole["error"])
-                raise UpstreamFault(CallFailed(_FAILED, kind=Kind.FAILED, detail=detail))
-            last = whole if isinstance(whole, dict) else last
-            for one in stream_format.passed(value):
-                yield one
-    await _judged(context, route, last, asked)
+def _call(body: Body, request: ChatRequest, model: str) -> ResponsesCall:
+    forwarded = {key: value for key, value in body.items() if key != OURS}
+    return ResponsesCall({**forwarded, "model": model} if model else forwarded)
 
 
-async def _judged(
-    context: RequestContext, route: Route, raw: Body, asked: ChatRequest | None
-) -> list[Verdict]:
-    completion = as_completion(raw)
-    settings = route.settings
-    context.spent(usage_of(completion), settings.price_in, settings.price_out)
-    if asked is None:
-        return []
-    answering = Answering(
-        route, context.caller, asked, context.gateway.work, as_drafted=True, marks=False
-    )
-    verdicts = await judged(answering, completion)
-    context.stats.verdicts += verdicts
-    return verdicts
-
-
-async def responses(context: RequestContext) -> Response:
-    body = await context.object()
+def _read(body: Body, route: RouteSettings, limits: LimitSettings) -> ChatRequest:
     if not isinstance(body.get("stream"), bool | None):
         raise bad("'stream' must be true or false.", "stream")
     stream = bool(body.get("stream"))
-    route = context.gateway.route(
-        context.request.path_params.get("route", ""), body.get("model"), context.caller
-    )
-    context.stats.route, context.stats.stream = route.name, stream
-    model = route.model(body.get("model"))
-    if route.settings.shadow:
-        readable = await offload(context.stats.received, _readable, context, route, body)
-        return await shadowed(context, route, body, model, readable)
-    asked = await offload(context.stats.received, _asked, context, route, body)
-    if stream:
-        stream_format = ResponsesFormat(body, asked.model, asked.events)
-        return await streamed(context, route, asked, answer, stream_format)
-    answered = await while_there(context.request, answer(context, route, asked))
-    return await offload(answered.size, _responded, body, asked, answered)
-
-
-def _responded(body: Mapping[str, Any], asked: ChatRequest, answered: Answered) -> Response:
-    whole = response_object(body, asked.model, answered.choices[0], answered.usage)
-    return as_response(whole, headers_of(answered.choices))
-
-
-def _asked(context: RequestContext, route: Route, body: Mapping[str, Any]) -> ChatRequest:
-    limits = context.gateway.state.settings.server.limits
-    return replace(read_asked(as_chat(body), route.settings, limits), n=1)
-
-
-def _readable(context: RequestContext, route: Route, body: Mapping[str, Any]) -> ChatRequest | None:
-    """The parsed request. In shadow mode, `None` if it cannot be judged; it is forwarded anyway."""
     try:
-        return _asked(context, route, body)
+        return replace(read_request(as_chat(body), route, limits), n=1, stream=stream)
     except (ApiError, SufficeError):
-        return None
+        if not route.shadow:
+            raise
+        # The upstream may be able to answer it, for example from a conversation that it stored.
+        return ChatRequest(body, "", stream=stream, judged=False)
+
+
+_RESPONSES = AnswerEndpoint(
+    _read, lambda body, request: ResponsesFormat(body, request.model, request.events), _call
+)
+
+
+async def responses(context: RequestContext) -> Response:
+    return await _RESPONSES.respond(context)

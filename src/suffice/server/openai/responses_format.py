@@ -1,4 +1,4 @@
-"""The stream format of `/v1/responses`: OpenAI's events in the order that SDKs expect."""
+"""The format of `/v1/responses`: a response object, or events in the order that SDKs expect."""
 
 from __future__ import annotations
 
@@ -9,19 +9,11 @@ from typing import Any
 
 from suffice.log.entry import new_id
 from suffice.server.errors import KEEP_ALIVE, ApiError, event
-from suffice.server.openai.answering import Answered
-from suffice.server.openai.completion import Choice, sufficiency_of
-from suffice.server.openai.upstream_drafts import usage_of
+from suffice.server.openai.completion import Answer, ReleasedChoice, calls_of, sufficiency_of
+from suffice.server.openai.reply import usage_of
 
 Item = dict[str, Any]
 _CUT = {"length": "max_output_tokens", "content_filter": "content_filter"}
-
-
-def response_object(
-    body: Mapping[str, Any], model: str, choice: Choice, usage: Mapping[str, Any]
-) -> dict[str, Any]:
-    """The complete response object."""
-    return {**framed(body, model), **settled(items_of(choice), choice, usage)}
 
 
 def framed(body: Mapping[str, Any], model: str) -> dict[str, Any]:
@@ -49,7 +41,9 @@ def framed(body: Mapping[str, Any], model: str) -> dict[str, Any]:
     }
 
 
-def settled(output: Sequence[Item], choice: Choice, usage: Mapping[str, Any]) -> dict[str, Any]:
+def settled(
+    output: Sequence[Item], choice: ReleasedChoice, usage: Mapping[str, Any]
+) -> dict[str, Any]:
     """The fields that are set at the end of a response."""
     cut = _CUT.get(choice.finish)
     return {
@@ -68,12 +62,12 @@ def settled(output: Sequence[Item], choice: Choice, usage: Mapping[str, Any]) ->
     }
 
 
-def items_of(choice: Choice) -> list[Item]:
+def items_of(choice: ReleasedChoice) -> list[Item]:
     """The output items of a choice: a message, tool calls, or both."""
     parts = [text_part(choice.content)] if choice.content else []
     parts += [refusal_part(choice.refusal)] if choice.refusal else []
     items = [message_item(parts)] if parts else []
-    return items + [call_item(one) for one in calls_of(choice.message)]
+    return items + [call_item(call) for call in calls_of(choice.message)]
 
 
 def message_item(parts: Sequence[Item] = ()) -> Item:
@@ -100,11 +94,6 @@ def call_item(call: Mapping[str, Any]) -> Item:
         "arguments": function.get("arguments") or "",
         "status": "completed",
     }
-
-
-def calls_of(message: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    calls = message.get("tool_calls")
-    return [one for one in calls if isinstance(one, dict)] if isinstance(calls, list) else []
 
 
 def as_completion(response: Mapping[str, Any]) -> dict[str, Any]:
@@ -141,50 +130,28 @@ _FIELDS = {"output_text": "text", "refusal": "refusal"}
 
 @dataclass(slots=True)
 class ResponsesFormat:
-    """Events of a response. Findings are sent in `response.in_progress` events, because SDKs pass
-    these on with all their fields."""
+    """A response object or its events. Findings are sent in `response.in_progress` events, because
+    SDKs pass these on with all their fields."""
 
     body: Raw
     model: str
     named: bool = False
     """Send findings as events with their own type."""
+    keep_alive: bytes = KEEP_ALIVE
     _frame: dict[str, Any] = field(default_factory=dict)
     _items: list[Item] = field(default_factory=list)
     _calls: dict[int, int] = field(default_factory=dict)
     """The output index of each upstream tool call."""
-    _choice: Choice | None = None
+    _choice: ReleasedChoice | None = None
     _number: int = 0
 
-    def heard(self, raw: Raw, going: Sequence[Raw]) -> Iterator[bytes]:
-        for piece in going:
-            delta = piece["delta"]
-            if text := delta.get("content"):
-                yield from self._text(text)
-            for n, call in enumerate(calls_of(delta)):
-                yield from self._call(n, call)
+    def whole(self, answer: Answer) -> Raw:
+        choice = answer.choices[0]
+        ended = settled(items_of(choice), choice, answer.usage)
+        return {**framed(self.body, self.model), **ended}
 
-    def found(self, index: int, kind: str, said: Raw) -> Iterator[bytes]:
-        if self.named:
-            yield self._event(f"suffice.{kind}", suffice={kind: said})
-        else:
-            frame = {**self._frame, "output": []}
-            yield self._event("response.in_progress", response=frame, suffice={kind: said})
-
-    def ended(self, index: int, words: str, choice: Choice) -> Iterator[bytes]:
-        if words:
-            yield from self._text(words)
-        self._choice = choice
-
-    def closed(self, spent: Raw) -> Iterator[bytes]:
-        yield from self._begun()
-        for n, item in enumerate(self._items):
-            yield from self._done(n, item)
-        choice = self._choice or Choice(None, None)
-        whole = {**self._frame, **settled(self._items, choice, usage_of({"usage": spent}))}
-        yield self._event(f"response.{whole['status']}", response=whole)
-
-    def whole(self, answered: Answered) -> Iterator[bytes]:
-        choice = answered.choices[0]
+    def whole_events(self, answer: Answer) -> Iterator[bytes]:
+        choice = answer.choices[0]
         if choice.content:
             yield from self._text(choice.content)
         if choice.refusal:
@@ -192,21 +159,49 @@ class ResponsesFormat:
         for n, call in enumerate(calls_of(choice.message)):
             yield from self._call(n, {**call, "index": n})
         self._choice = choice
-        yield from self.closed(answered.usage)
+        yield from self.on_stream_end(answer.usage)
 
-    def fault(self, fault: ApiError) -> bytes:
+    def on_chunk(self, chunk: Raw, parts: Sequence[Raw]) -> Iterator[bytes]:
+        for part in parts:
+            delta = part["delta"]
+            if text := delta.get("content"):
+                yield from self._text(text)
+            for n, call in enumerate(calls_of(delta)):
+                yield from self._call(n, call)
+
+    def on_finding(self, index: int, kind: str, finding: Raw) -> Iterator[bytes]:
+        if self.named:
+            yield self._event(f"suffice.{kind}", suffice={kind: finding})
+        else:
+            frame = {**self._frame, "output": []}
+            yield self._event("response.in_progress", response=frame, suffice={kind: finding})
+
+    def on_choice_end(self, index: int, text: str, choice: ReleasedChoice) -> Iterator[bytes]:
+        if text:
+            yield from self._text(text)
+        self._choice = choice
+
+    def on_stream_end(self, usage: Raw) -> Iterator[bytes]:
+        assert self._choice is not None
+        yield from self._begun()
+        for n, item in enumerate(self._items):
+            yield from self._done(n, item)
+        ended = settled(self._items, self._choice, usage_of({"usage": usage}))
+        yield self._event(f"response.{ended['status']}", response={**self._frame, **ended})
+
+    def on_error(self, fault: ApiError) -> bytes:
         error = fault.body["error"]
         fields = {key: error[key] for key in ("message", "code", "param")}
         return self._event("error", **fields, **fault.body)
 
-    def passed(self, raw: Raw) -> Iterator[bytes]:
-        yield event(raw, str(raw.get("type") or ""))
+    def passthrough(self, reply: Raw) -> Raw:
+        return reply
 
-    def passed_end(self, spent: Raw) -> Iterator[bytes]:
+    def passthrough_chunk(self, chunk: Raw) -> Iterator[bytes]:
+        yield event(chunk, str(chunk.get("type") or ""))
+
+    def passthrough_end(self, usage: Raw) -> Iterator[bytes]:
         yield from ()  # the upstream sends the final event itself
-
-    def waiting(self) -> bytes:
-        return KEEP_ALIVE
 
     def _begun(self) -> Iterator[bytes]:
         if not self._frame:

@@ -21,7 +21,7 @@ from typing import Any
 from suffice.checks.unread import unread
 from suffice.log.entry import new_id
 from suffice.server.openai.passthrough import beside, reads_as_text
-from suffice.server.openai.upstream_drafts import draft_of
+from suffice.server.openai.reply import draft_of
 from suffice.text.claims import claims
 from suffice.text.digest import word_prefixes
 from suffice.text.literals import QUANTITIES, LiteralKind, literals

@@ -23,8 +23,7 @@ from suffice.log.decision import plain
 from suffice.log.tables import RECORDS
 from suffice.log.trace import Trace
 from suffice.review.case import DECIDED
-from suffice.server.openai.answering import Answered
-from suffice.server.openai.completion import Choice
+from suffice.server.openai.completion import Answer, ReleasedChoice
 from suffice.server.openai.request import ChatRequest
 from suffice.server.route import Route
 from suffice.settings.server import CacheSettings
@@ -41,7 +40,7 @@ _PERSONS = (*DECIDED, "erasure")
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
-    choices: tuple[Choice, ...]
+    choices: tuple[ReleasedChoice, ...]
     trace: Trace
     until: float
 
@@ -56,10 +55,10 @@ class VerdictCache:
         self._lock = threading.Lock()
 
     def find(
-        self, route: Route, caller: Principal, asked: ChatRequest
-    ) -> tuple[str, Answered | None]:
+        self, route: Route, caller: Principal, request: ChatRequest
+    ) -> tuple[str, Answer | None]:
         """The cache key of a request, and the cached answer, if any, recorded for this caller."""
-        key = self._key(route, caller, asked)
+        key = self._key(route, caller, request)
         with self._lock:
             kept = self._kept.get(key)
             if kept is not None and kept.until <= self._clock():
@@ -68,25 +67,25 @@ class VerdictCache:
             if kept is None:
                 return key, None
             self._kept.move_to_end(key)
-        return key, _repeated(kept, route, caller, asked.tag)
+        return key, _repeated(kept, route, caller, request.tag)
 
-    def keep(self, key: str, answered: Answered, limits: CacheSettings) -> None:
+    def keep(self, key: str, answer: Answer, limits: CacheSettings) -> None:
         """Cache an answer, unless a failure affected it."""
-        if answered.trace is None or not all(_complete(one.verdict) for one in answered.choices):
+        if answer.trace is None or not all(_complete(one.verdict) for one in answer.choices):
             return
-        kept = _Kept(tuple(answered.choices), answered.trace, self._clock() + limits.seconds)
+        kept = _Kept(tuple(answer.choices), answer.trace, self._clock() + limits.seconds)
         with self._lock:
             self._kept[key] = kept
             while len(self._kept) > limits.entries:
                 self._kept.popitem(last=False)
 
-    def _key(self, route: Route, caller: Principal, asked: ChatRequest) -> str:
+    def _key(self, route: Route, caller: Principal, request: ChatRequest) -> str:
         setup = route.recorder.filing.setup if route.recorder else None
         parts = {
-            "asked": _normalised(asked),
-            "given": plain(asked.given),
-            "indexed": asked.indexed,
-            "n": asked.n,
+            "asked": _normalised(request),
+            "given": plain(request.given),
+            "indexed": request.indexed,
+            "n": request.n,
             "labels": sorted(caller.labels),
             "roles": sorted(caller.roles),
             "route": [route.name, repr(route.settings), setup.id if setup else ""],
@@ -105,8 +104,8 @@ class VerdictCache:
         return [*versions, self._library.index_version(), judged or 0]
 
 
-def _normalised(asked: ChatRequest) -> dict[str, Any]:
-    body = {key: value for key, value in asked.body.items() if key not in _NOT_ASKED}
+def _normalised(request: ChatRequest) -> dict[str, Any]:
+    body = {key: value for key, value in request.body.items() if key not in _NOT_ASKED}
     messages = list(body.get("messages") or ())
     for n in reversed(range(len(messages))):
         one = messages[n]
@@ -114,7 +113,7 @@ def _normalised(asked: ChatRequest) -> dict[str, Any]:
             if isinstance(one.get("content"), str):
                 messages[n] = {**one, "content": " ".join(one["content"].split())}
             break
-    return {**body, "messages": messages, "question": " ".join(asked.question.split())}
+    return {**body, "messages": messages, "question": " ".join(request.question.split())}
 
 
 def _complete(verdict: Verdict | None) -> bool:
@@ -124,7 +123,7 @@ def _complete(verdict: Verdict | None) -> bool:
     return not failed and not verdict.evidence.without_vectors
 
 
-def _repeated(kept: _Kept, route: Route, caller: Principal, tag: str) -> Answered:
+def _repeated(kept: _Kept, route: Route, caller: Principal, tag: str) -> Answer:
     """The cached answer with new records that refer to the originals, without timings or tokens."""
     sink = route.recording(caller, tag)
     assert sink is not None
@@ -138,4 +137,4 @@ def _repeated(kept: _Kept, route: Route, caller: Principal, tag: str) -> Answere
             record = sink.verdict(again, replace(kept.trace, timings=()))
             made[verdict.record] = replace(again, record=record)
         choices.append(replace(choice, verdict=made[verdict.record]))
-    return Answered(choices)
+    return Answer(choices)

@@ -23,7 +23,7 @@ from suffice.log.log import Log
 from suffice.server.auth import needs, needs_no_role
 from suffice.server.errors import CLOSE, ApiError, fault_of
 from suffice.server.gateway import Gateway
-from suffice.server.sending import Gone
+from suffice.server.sending import ClientGone
 from suffice.server.telemetry.logs import description_of
 from suffice.server.ui import security
 from suffice.server.ui.browser import Browser, Person, browser_of
@@ -284,7 +284,7 @@ def rendered(
 
 def failed(site: Site, browser: Browser, problem: Exception) -> Response:
     """Render the error page for a failure: what happened and what to do."""
-    if isinstance(problem, Gone):  # nobody reads it
+    if isinstance(problem, ClientGone):  # nobody reads it
         return Response(status_code=_HUNG_UP)
     shown = as_page_error(problem, browser.request.url.path)
     response = rendered(site, browser, "error.html", shown.status, problem=shown)

@@ -22,13 +22,13 @@ from suffice.access.keys import Role
 from suffice.errors import SufficeError
 from suffice.server.endpoints import checked_json, checker_of
 from suffice.server.errors import ApiError
-from suffice.server.openai.chat import answer as answer_chat
+from suffice.server.openai.answering import Answering
 from suffice.server.openai.completion import Disclosure, completion, disclosure
-from suffice.server.openai.request import read_asked, read_given
+from suffice.server.openai.request import read_given, read_request
 from suffice.server.request import RequestContext, admit
 from suffice.server.route import Route as GatewayRoute
 from suffice.server.route import Way
-from suffice.server.sending import offload, while_there
+from suffice.server.sending import cancel_on_disconnect, offload
 from suffice.server.telemetry.stats import NOW, RequestStats
 from suffice.server.ui import security
 from suffice.server.ui.guide import COOKIE, EXAMPLES, STEPS, Guide, guide_of
@@ -136,13 +136,14 @@ async def _ask(
         )
     limits = context.gateway.state.settings.server.limits
     body = {"messages": [{"role": "user", "content": form.question}]}
-    request = await offload(len(form.question), read_asked, body, route.settings, limits)
+    request = await offload(len(form.question), read_request, body, route.settings, limits)
     began = time.perf_counter()
-    answered = await while_there(context.request, answer_chat(call, route, request))
+    answering = Answering.of(call, route, request)
+    answer = await cancel_on_disconnect(context.request.receive, answering.whole())
     await call.settled()
     seconds = time.perf_counter() - began
-    choice = answered.choices[0]
-    api = completion(answered.raw, request.model, answered.choices, answered.usage)
+    choice = answer.choices[0]
+    api = completion(answer, request.model)
     verdict = choice.verdict
     view = await context.run(view_of, verdict, _may_see(context, route)) if verdict else None
     return TryResult(view, _pretty(api), seconds, call.stats.timings, choice.content or "")
@@ -164,7 +165,7 @@ async def _check(
     seconds = route.settings.check_seconds
     work = context.gateway.work.run_within(seconds, checker.check, form.draft, given, question)
     try:
-        verdict = await while_there(context.request, work)
+        verdict = await cancel_on_disconnect(context.request.receive, work)
     except TimeoutError:
         raise PageError(
             504, "Timed out", f"The checks took longer than {seconds:g} s.", "Check less text."
@@ -194,7 +195,7 @@ async def _evidence(
     question = checked_question(form.question)
     pipeline = route.pipeline(call.caller, Way())
     search = context.gateway.work.run(pipeline.begin, question)
-    turn = await while_there(context.request, search)
+    turn = await cancel_on_disconnect(context.request.receive, search)
     return list(turn.gated.evidence)
 
 

@@ -1,4 +1,4 @@
-"""A choice that is being streamed: what to forward, and which of its claims are complete."""
+"""The reply of an upstream as it arrives: what to forward, and which claims are complete."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ from typing import Any
 
 from suffice.draft.reading import answer_begins, draft_of_rendered, storable, thought_aloud
 from suffice.models.chat import content_in, refusal_in
+from suffice.server.openai.completion import CALLS
 from suffice.server.openai.passthrough import logprobs_of, without_reasoning
+from suffice.server.openai.reply import DraftedChoice, beginning, choices_in, draft_of
 from suffice.server.openai.tool_calls import call_id, name_of
-from suffice.server.openai.upstream_drafts import Written, beginning, draft_of
+from suffice.server.sending import offload
 from suffice.text.released import Rendered, Renderer
 from suffice.types import Draft, Passage
 
@@ -20,8 +22,7 @@ _OVER = re.compile(
     r"[.!?][\"”’)*_]*+(?P<marks>(?:\s*\[\d[\d, –-]*\])+)?(?(marks)\s+|\s+(?=[^\s\[]))|\n"
 )
 _MORE = 12
-_CALLS = ("tool_calls", "function_call")
-_SAID = frozenset({"role", "content", "refusal", *_CALLS})
+_SAID = frozenset({"role", "content", "refusal", *CALLS})
 _CHOICE = frozenset({"index", "message", "delta", "finish_reason", "logprobs"})
 
 
@@ -50,7 +51,7 @@ class StreamedChoice:
     others: dict[str, Any] = field(default_factory=dict)
     rest: dict[str, Any] = field(default_factory=dict)
     dropped: bool = False
-    _going: dict[int, bool] = field(default_factory=dict)
+    _calling: dict[int, bool] = field(default_factory=dict)
     _renderer: Renderer = field(default_factory=Renderer)
     _arguments: dict[int, Renderer] = field(default_factory=dict)
     _refused: str = ""
@@ -74,7 +75,7 @@ class StreamedChoice:
         forwarded: dict[str, Any] = {}
         if content and (text := self._grow(content)):
             forwarded["content"] = text
-        for name in _CALLS:
+        for name in CALLS:
             if (made := delta.get(name)) and (kept := self._offered(made)):
                 self.calls[name] = forwarded[name] = kept
         if not delta.keys() <= _SAID:
@@ -96,9 +97,9 @@ class StreamedChoice:
             if not isinstance(index, int):
                 continue
             if (name := name_of(part)) is not None:
-                self._going[index] = name in self.offered
+                self._calling[index] = name in self.offered
                 self.dropped |= name not in self.offered
-            if self._going.get(index):
+            if self._calling.get(index):
                 named = {"id": call_id(part["id"])} if part.get("id") else {}
                 kept.append({**part, **named, **self._visible(index, part)})
         return kept
@@ -203,27 +204,74 @@ class StreamedChoice:
         self.checked, self.again = new[-1].end, 0
         return replace(draft, text=draft.text[: over.end()].rstrip(), claims=new)
 
-    def written(self, passages: Sequence[Passage], model: str, *, tokens: int = 0) -> Written:
+    def drafted(self, passages: Sequence[Passage], model: str, *, tokens: int = 0) -> DraftedChoice:
         """The complete choice. A text without a finish reason counts as truncated."""
         if self.calls:
-            return Written(self.choice, None)
-        draft = self.drafted(passages, model, tokens=tokens)
-        return Written(self.choice, draft, self.long)
-
-    def drafted(self, passages: Sequence[Passage], model: str, *, tokens: int = 0) -> Draft:
-        """The received text as a draft."""
+            return DraftedChoice(self.choice, None)
+        text = self.held + self.raw
         if self.long:
-            return beginning(self.held + self.raw, self.most, model)
-        return draft_of(
-            self.held + self.raw,
-            passages,
-            drafter=model,
-            finish=self.finish or "length",
-            tokens=tokens,
-        )
+            return DraftedChoice(self.choice, beginning(text, self.most, model), long=True)
+        finish = self.finish or "length"
+        draft = draft_of(text, passages, drafter=model, finish=finish, tokens=tokens)
+        return DraftedChoice(self.choice, draft)
 
     @property
     def choice(self) -> dict[str, Any]:
         """The choice in the format of a non-streamed reply."""
         message = {**self.others, **self.calls, "content": self.held + self.raw}
         return {**self.rest, "message": message, "finish_reason": self.finish or "length"}
+
+
+@dataclass(slots=True)
+class StreamedReply:
+    """A reply of at most `n` choices of at most `most` characters. Calls to tools that are not
+    `offered` are dropped (`None`: any may be called)."""
+
+    n: int = 1
+    most: int = 100_000
+    offered: frozenset[str] | None = None
+    frame: dict[str, Any] = field(default_factory=dict)
+    """The fields that all chunks share, such as id and model."""
+    usage: dict[str, Any] = field(default_factory=dict)
+    choices: dict[int, StreamedChoice] = field(default_factory=dict)
+
+    @property
+    def model(self) -> str:
+        return str(self.frame.get("model") or "")
+
+    @property
+    def begun(self) -> bool:
+        """Whether there is anything to judge."""
+        return any(choice.text or choice.finish for choice in self.choices.values())
+
+    @property
+    def long(self) -> bool:
+        return any(choice.long for choice in self.choices.values())
+
+    @property
+    def length(self) -> int:
+        """The number of characters so far, with the reasoning before the answers."""
+        return sum(len(choice.held) + len(choice.text) for choice in self.choices.values())
+
+    async def add(self, chunk: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """Add a chunk, and return the parts of its choices to forward."""
+        if not self.frame:
+            self.frame = {key: chunk[key] for key in chunk if key not in ("choices", "usage")}
+        if isinstance(chunk.get("usage"), dict):
+            self.usage = dict(chunk["usage"])
+        parts = []
+        for part in choices_in(chunk):
+            choice = self._choice(part)
+            if choice is None:
+                continue
+            if forwarded := await offload(choice.size(part), choice.hear, part):
+                parts.append(forwarded)
+        return parts
+
+    def _choice(self, part: Mapping[str, Any]) -> StreamedChoice | None:
+        """The choice that a part belongs to; `None` if its index exceeds the requested `n`."""
+        index = part.get("index")
+        index = index if isinstance(index, int) else 0
+        if not 0 <= index < self.n:
+            return None
+        return self.choices.setdefault(index, StreamedChoice(index, self.offered, self.most))

@@ -1,4 +1,4 @@
-"""Turn an upstream's reply into drafts that can be checked."""
+"""The reply of an upstream: its choices as drafts that can be checked, and its token usage."""
 
 from __future__ import annotations
 
@@ -24,42 +24,51 @@ _BROKE_OFF = {
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class DraftedChoice:
     """An upstream's choice and its draft (`None` if it calls tools). `long`: the text exceeds the
-    limit, and the draft is only its beginning, without claims."""
+    limit, and the draft is only its beginning, without claims. `seconds` is how long it took."""
 
     choice: Mapping[str, Any]
     draft: Draft | None
     long: bool = False
+    seconds: float = 0.0
 
 
-def written(
+def choices_in(raw: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The choices of a completion."""
+    choices = raw.get("choices")
+    return [one for one in choices if isinstance(one, dict)] if isinstance(choices, list) else []
+
+
+def drafts_in(
     raw: Mapping[str, Any],
     passages: Sequence[Passage],
     *,
     structured: bool = False,
     n: int | None = None,
     most: int,
-) -> list[Written]:
+) -> list[DraftedChoice]:
     """The first `n` choices of a completion. A choice without text has an empty draft; a text of
     more than `most` characters is not split into claims."""
-    choices = raw.get("choices")
-    found = [one for one in choices if isinstance(one, dict)] if isinstance(choices, list) else []
-    tokens = usage_of(raw)["total_tokens"]
-    return [
-        Written(one, None)
-        if calls_tools(one)
-        else _too_long(one, raw, most)
-        or Written(one, _draft(one, raw, passages, structured, tokens))
-        for one in found[:n]
-    ]
+    model, tokens = str(raw.get("model") or ""), usage_of(raw)["total_tokens"]
 
+    def drafted(choice: dict[str, Any]) -> DraftedChoice:
+        if calls_tools(choice):
+            return DraftedChoice(choice, None)
+        text = _text(choice)
+        if len(text) > most:
+            return DraftedChoice(choice, beginning(text, most, model), long=True)
+        draft = draft_of(
+            text,
+            passages,
+            drafter=model,
+            finish=str(choice.get("finish_reason") or ""),
+            structured=structured,
+            tokens=tokens,
+        )
+        return DraftedChoice(choice, draft)
 
-def _too_long(choice: Mapping[str, Any], raw: Mapping[str, Any], most: int) -> Written | None:
-    text = _text(choice)
-    if len(text) <= most:
-        return None
-    return Written(choice, beginning(text, most, str(raw.get("model") or "")), long=True)
+    return [drafted(choice) for choice in choices_in(raw)[:n]]
 
 
 def beginning(text: str, most: int, drafter: str) -> Draft:
@@ -122,23 +131,6 @@ def draft_of(
     return draft_of_rendered(stated, passages, drafter=drafter, cut=cut, notes=notes, tokens=tokens)
 
 
-def _draft(
-    choice: Mapping[str, Any],
-    raw: Mapping[str, Any],
-    passages: Sequence[Passage],
-    structured: bool,
-    tokens: int,
-) -> Draft:
-    return draft_of(
-        _text(choice),
-        passages,
-        drafter=str(raw.get("model") or ""),
-        finish=str(choice.get("finish_reason") or ""),
-        structured=structured,
-        tokens=tokens,
-    )
-
-
 def usage_of(raw: Mapping[str, Any]) -> dict[str, int]:
     """The token usage that a completion reports."""
     usage = raw.get("usage")
@@ -151,11 +143,12 @@ def _count(value: Any) -> int:
     return value if isinstance(value, int) and 0 <= value <= _MOST_TOKENS else 0
 
 
-def estimated(body: Mapping[str, Any], said: int) -> dict[str, int]:
+def estimated(body: Mapping[str, Any], length: int) -> dict[str, int]:
     """Estimate the usage from the number of characters if the upstream did not report it, so that
-    limits still apply. `said` is the number of characters of the reply."""
-    asked, said = len(encode(body)) // _A_TOKEN, said // _A_TOKEN
-    return {"prompt_tokens": asked, "completion_tokens": said, "total_tokens": asked + said}
+    limits still apply. `length` is the number of characters of the reply."""
+    prompt, written = len(encode(body)) // _A_TOKEN, length // _A_TOKEN
+    total = prompt + written
+    return {"prompt_tokens": prompt, "completion_tokens": written, "total_tokens": total}
 
 
 def added(first: Mapping[str, Any], *others: Mapping[str, Any]) -> dict[str, Any]:
