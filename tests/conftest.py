@@ -26,6 +26,7 @@ __all__ = ["any_day", "no_network", "place", "postgres", "postgres_url"]  # fixt
 ROOT = Path(__file__).parent.parent
 HANDBOOK = ROOT / "src" / "suffice" / "handbook"
 SHIPPED = sqlite.WRITER
+THREADS = session.bounded
 
 # The same examples in every run, however busy the machine is: a red run can be repeated.
 hypothesis.settings.register_profile("suite", deadline=None, derandomize=True)

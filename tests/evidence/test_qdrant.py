@@ -23,7 +23,7 @@ from suffice.errors import (
     StoreRights,
     StoreUnreachable,
 )
-from suffice.evidence import qdrant, rows
+from suffice.evidence import qdrant, tables
 from suffice.evidence.library import Library
 from suffice.evidence.qdrant import QdrantIndex, Server, upload
 from suffice.evidence.store import Store
@@ -135,7 +135,7 @@ def test_a_reader_follows_when_the_store_is_split_again(library: Library) -> Non
     search, store = library.search(), library.store
     before = list(collections(store))
     with store.database.writing() as connection:
-        connection.execute(update(rows.store).values(epoch=rows.store.c.epoch + 1))
+        connection.execute(update(tables.store).values(epoch=tables.store.c.epoch + 1))
     assert search("rule 7").items  # the old collection, until the new one is complete
     assert again(store)
     assert search("rule 7").items

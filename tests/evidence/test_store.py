@@ -15,9 +15,9 @@ from sqlalchemy import inspect, select
 from suffice.errors import DocumentMissing, StoreFull, StoreMissing
 from suffice.evidence.ingest import Ingest, Report
 from suffice.evidence.read.process import Reader
-from suffice.evidence.rows import METADATA, versions
 from suffice.evidence.sources import read_text
 from suffice.evidence.store import Store
+from suffice.evidence.tables import METADATA, versions
 from suffice.settings import ReadSettings, Settings
 from suffice.types import Passage
 from tests.fakes import HashEmbedder

@@ -9,7 +9,7 @@ import pytest
 
 from suffice.errors import ModelDamaged
 from suffice.models.catalog import read_config
-from suffice.models.session import bounded
+from tests.conftest import THREADS
 
 
 def test_a_file_that_is_not_there_is_nothing_where_none_is_needed(tmp_path: Path) -> None:
@@ -42,5 +42,5 @@ def test_threads_are_bounded(
     monkeypatch: pytest.MonkeyPatch, cores: int | None, threads: int
 ) -> None:
     monkeypatch.setattr(os, "cpu_count", lambda: cores)
-    assert bounded(0) == threads
-    assert bounded(7) == 7
+    assert THREADS(0) == threads
+    assert THREADS(7) == 7

@@ -38,17 +38,8 @@ from suffice.log.entry import Record
 from suffice.log.tables import PRINCIPALS, SESSIONS, SIGN_IN_FAILURES, TEAMS
 from suffice.settings import RecordSettings, SiteSettings
 from suffice.sql.database import Database
-from suffice.sql.toolkit import (
-    ColumnElement,
-    Connection,
-    Row,
-    delete,
-    is_storable,
-    or_,
-    select,
-    update,
-    upsert,
-)
+from suffice.sql.toolkit import ColumnElement, Connection, Row, delete, or_, select, update, upsert
+from suffice.text.storable import is_storable
 
 ALLOWED = 5
 ADDRESS_FACTOR = 4

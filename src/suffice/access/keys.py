@@ -30,17 +30,8 @@ from suffice.log.tables import PRINCIPALS, TEAMS
 from suffice.log.writer import Prepare, seal
 from suffice.settings import RecordSettings
 from suffice.sql.database import Database
-from suffice.sql.toolkit import (
-    Connection,
-    Row,
-    delete,
-    func,
-    is_storable,
-    or_,
-    select,
-    update,
-    upsert,
-)
+from suffice.sql.toolkit import Connection, Row, delete, func, or_, select, update, upsert
+from suffice.text.storable import is_storable
 
 
 class RecordedChanges:

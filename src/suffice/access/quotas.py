@@ -22,7 +22,8 @@ from suffice.errors import StoreError
 from suffice.log.chain import Clock, now, timestamp
 from suffice.log.tables import USAGE, USAGE_TOTALS
 from suffice.sql.database import Database
-from suffice.sql.toolkit import Connection, add_counts, delete, func, is_storable, select, text
+from suffice.sql.toolkit import Connection, add_counts, delete, func, select, text
+from suffice.text.storable import is_storable
 
 
 @dataclass(frozen=True, slots=True)

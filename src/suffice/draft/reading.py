@@ -8,9 +8,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from suffice.sql.toolkit import replace_unstorable
 from suffice.text.claims import claims
 from suffice.text.released import Rendered, rendered
+from suffice.text.storable import replace_unstorable
 from suffice.types import Citation, Claim, Conflict, Draft, Finding, Passage
 
 

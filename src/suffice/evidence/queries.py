@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from suffice.evidence.rows import documents as d
-from suffice.evidence.rows import passages as p
-from suffice.evidence.rows import vectors as x
-from suffice.evidence.rows import versions as v
+from suffice.evidence.tables import documents as d
+from suffice.evidence.tables import passages as p
+from suffice.evidence.tables import vectors as x
+from suffice.evidence.tables import versions as v
 from suffice.sql.toolkit import ColumnElement, Select, bindparam, exists, func, holds, or_, select
 
 Query = Select[Any]

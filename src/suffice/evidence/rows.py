@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 
 from suffice.evidence.split import Piece
 from suffice.evidence.versions import EVER, NEVER, Dated
-from suffice.sql.columns import number, text
-from suffice.sql.toolkit import Column, LargeBinary, MetaData, Table
 from suffice.types import Kind, Passage
 
 if TYPE_CHECKING:
@@ -202,68 +200,3 @@ def version_info(row: RowMapping) -> VersionInfo:
         force_until=date.fromisoformat(row["force_until"]),
         retired_on=day(row["retired_on"]),
     )
-
-
-METADATA = MetaData()
-
-
-store = Table("store", METADATA, text("id"), number("epoch"), number("force_rule"))
-
-documents = Table(
-    "documents",
-    METADATA,
-    number("id", key=True, generated=True),
-    text("collection"),
-    text("name"),
-    text("root"),
-    text("stamp"),
-    text("retired_on", null=True),
-    text("retired_by", null=True),
-    text("access"),
-)
-
-versions = Table(
-    "versions",
-    METADATA,
-    number("id", key=True, generated=True),
-    number("document_id"),
-    text("key"),
-    text("label"),
-    text("title"),
-    text("kind"),
-    text("effective", null=True),
-    text("expires", null=True),
-    text("family"),
-    text("text"),
-    text("content_hash"),
-    text("file_date"),
-    text("seen"),
-    number("sequence"),
-    text("force_from"),
-    text("force_until"),
-    number("changed"),
-)
-
-passages = Table(
-    "passages",
-    METADATA,
-    number("id", key=True, generated=True),
-    text("name"),
-    number("version_id"),
-    number("start"),
-    number("end"),
-    text("heading"),
-    number("page", null=True),
-    text("text"),
-    text("content_hash"),
-    text("input_hash"),
-)
-
-vectors = Table(
-    "vectors",
-    METADATA,
-    number("rowid"),  # autoincrement; implicit in SQLite
-    text("input_hash"),
-    text("model"),
-    Column("vector", LargeBinary, nullable=False),
-)

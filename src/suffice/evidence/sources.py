@@ -24,8 +24,8 @@ from suffice.evidence.rows import UPLOADED, NewVersion
 from suffice.evidence.split import Tokens, content_hash, context, short_name, split
 from suffice.evidence.versions import EVER, NEVER, Dated, Force, family, in_force
 from suffice.settings import ReadSettings
-from suffice.sql.toolkit import replace_unstorable
 from suffice.text.readable import readable
+from suffice.text.storable import replace_unstorable
 from suffice.types import Kind, Passage
 
 

@@ -17,13 +17,14 @@ from pathlib import Path
 from suffice.errors import DocumentMissing
 from suffice.evidence import queries
 from suffice.evidence import rows as read
-from suffice.evidence import rows as t
+from suffice.evidence import tables as t
 from suffice.evidence import writes as keep
 from suffice.evidence.queries import PASSAGE, Query
 from suffice.evidence.rows import UPLOADED, Known, NewVersion, StoredPassage, Vectors, VersionInfo
 from suffice.evidence.split import spanning
 from suffice.sql.database import Database
-from suffice.sql.toolkit import Connection, RowMapping, func, is_storable, select
+from suffice.sql.toolkit import Connection, RowMapping, func, select
+from suffice.text.storable import is_storable
 from suffice.types import Passage
 
 

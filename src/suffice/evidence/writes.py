@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date
 from typing import Any
 
-from suffice.evidence import rows as t
+from suffice.evidence import tables as t
 from suffice.evidence.rows import UPLOADED, NewVersion, Vectors, dated, iso, labels_in, labels_text
 from suffice.evidence.versions import in_force
 from suffice.sql.toolkit import (

@@ -17,12 +17,6 @@ from functools import reduce
 from typing import Any, Literal
 from uuid import UUID
 
-from langchain_core.callbacks import BaseCallbackManager
-from langchain_core.documents import Document
-from langchain_core.messages import BaseMessage
-from langchain_core.runnables import RunnableConfig
-from langchain_core.tracers._streaming import _StreamingCallbackHandler
-
 from suffice.errors import EvidenceError, ExtraMissing
 from suffice.evidence.inputs import Given
 from suffice.integrations.guard import (
@@ -38,13 +32,13 @@ from suffice.settings import Settings
 from suffice.types import Verdict
 
 try:
-    from langchain_core.callbacks import BaseCallbackHandler
+    from langchain_core.callbacks import BaseCallbackHandler, BaseCallbackManager
     from langchain_core.documents import Document
+    from langchain_core.messages import BaseMessage
     from langchain_core.retrievers import BaseRetriever
     from langchain_core.runnables import Runnable, RunnableConfig, run_in_executor
+    from langchain_core.tracers._streaming import _StreamingCallbackHandler
     from pydantic import PrivateAttr
-
-    pass
 except ImportError as problem:
     raise ExtraMissing("The LangChain integration", "langchain") from problem
 

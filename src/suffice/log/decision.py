@@ -28,9 +28,9 @@ from suffice.sql.toolkit import (
     bindparam,
     exists,
     func,
-    is_storable,
     select,
 )
+from suffice.text.storable import is_storable
 from suffice.types import Claim, Draft, Evidence, GateDecision, Level, Passage, Source, Verdict
 from suffice.verdict.decide import nearest
 

@@ -31,18 +31,8 @@ from suffice.log.tables import (
 )
 from suffice.log.writer import head_of
 from suffice.sql.database import Database
-from suffice.sql.toolkit import (
-    Connection,
-    Row,
-    Table,
-    case,
-    delete,
-    func,
-    replace_unstorable,
-    select,
-    update,
-    upsert,
-)
+from suffice.sql.toolkit import Connection, Row, Table, case, delete, func, select, update, upsert
+from suffice.text.storable import replace_unstorable
 
 ONLY_GATE = "GATE"
 """The action of a gate decision without a verdict."""

@@ -22,11 +22,11 @@ from suffice.sql.toolkit import (
     exists,
     func,
     holds,
-    is_storable,
     number_in,
     or_,
     select,
 )
+from suffice.text.storable import is_storable
 
 PAGE = 50
 SEARCHED = 100_000

@@ -20,16 +20,8 @@ from suffice.errors import DocumentMissing
 from suffice.evidence.rows import VersionInfo, newest
 from suffice.evidence.store import Store
 from suffice.log.tables import DECISIONS, SOURCES, USES
-from suffice.sql.toolkit import (
-    ColumnElement,
-    Connection,
-    Select,
-    case,
-    func,
-    is_storable,
-    number_in,
-    select,
-)
+from suffice.sql.toolkit import ColumnElement, Connection, Select, case, func, number_in, select
+from suffice.text.storable import is_storable
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,7 +38,7 @@ from suffice.server.gateway import Job, Work
 from suffice.server.request import RequestContext, as_response, body_parts, in_time, joined
 from suffice.server.sending import Emit, Events
 from suffice.settings import LimitSettings
-from suffice.sql.toolkit import is_storable
+from suffice.text.storable import is_storable
 
 DECLARED = ("title", "version", "effective", "expires", "kind", "access", "id")
 """Metadata fields of an upload; they mean the same as in front matter."""

@@ -5,7 +5,6 @@ install for everything that keeps documents or decisions.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Collection, Mapping
 from typing import Any
 
@@ -148,19 +147,6 @@ def _among_sqlite(element: Any, compiler: Any, **kw: Any) -> str:
 def _among_postgresql(element: Any, compiler: Any, **kw: Any) -> str:
     number, numbers = (compiler.process(clause, **kw) for clause in element.clauses)
     return f"{number} = ANY (CAST(translate({numbers}, '[]', '{{}}') AS bigint[]))"
-
-
-_UNSTORABLE = re.compile(r"[\x00\ud800-\udfff]")
-
-
-def is_storable(text: str) -> bool:
-    """Whether the text can be stored and queried unchanged."""
-    return not _UNSTORABLE.search(text)
-
-
-def replace_unstorable(text: str) -> str:
-    """The text with each unstorable character replaced by U+FFFD. Offsets do not change."""
-    return _UNSTORABLE.sub("\ufffd", text)
 
 
 def upsert(connection: Connection, table: Table) -> Any:

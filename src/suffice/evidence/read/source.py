@@ -11,7 +11,7 @@ from enum import Enum
 from itertools import pairwise
 
 from suffice.errors import Unreadable
-from suffice.sql.toolkit import replace_unstorable
+from suffice.text.storable import replace_unstorable
 from suffice.types import Kind
 
 
