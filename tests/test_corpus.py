@@ -19,7 +19,7 @@ from suffice.settings import (
     VerdictSettings,
     VerifierSettings,
 )
-from tests.lab.monitor.stream import answer, certificate, write
+from tests.lab.monitor.stream import answer, caught_up, certificate, write
 
 DAYS = "You may work remotely 3 days per week."
 QUESTION = "How many days per week may I work remotely?"
@@ -104,7 +104,7 @@ def test_a_suspension_in_the_store_applies(docs: Path, tmp_path: Path) -> None:
         log = corpus.log
         assert log is not None
         write(log, [answer(confidence=0.5 + n / 400) for n in range(60)], own)
-        assert Monitor.of(log, settings).catch_up().suspended
+        assert caught_up(Monitor.of(log, settings)).suspended
         assert strict(corpus)
         held = corpus.ask(QUESTION)
         again = certificate(tmp_path / "t.json", [0.5], gate=0.5, confidence=0.4, models=models)

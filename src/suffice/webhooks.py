@@ -10,7 +10,7 @@ import os
 import random
 import threading
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,9 +18,8 @@ import httpx2
 
 from suffice.errors import SettingsError, StoreError
 from suffice.log.decision import GAP, QUEUE, VERDICT, role_of, subject_of
-from suffice.log.entry import Entry, entry_of, find, lines
-from suffice.log.tables import RECORDS
-from suffice.log.writer import head_of
+from suffice.log.entry import Entry, find, lines
+from suffice.log.follower import Cursor, Follower, add_cursors
 from suffice.review.case import DECIDED, FEEDBACK
 from suffice.settings.record import WebhookSettings
 from suffice.sql.columns import number, real, text
@@ -34,7 +33,6 @@ from suffice.sql.toolkit import (
     insert,
     select,
     update,
-    upsert,
 )
 
 ALARM, GUARANTEE = "alarm", "guarantee"
@@ -160,13 +158,6 @@ def signature(secret: str, body: bytes, time: int) -> str:
 
 _METADATA = MetaData()
 
-WEBHOOKS = Table(
-    "webhooks",
-    _METADATA,
-    text("name", key=True),
-    number("sequence"),
-)
-
 DELIVERIES = Table(
     "deliveries",
     _METADATA,
@@ -183,7 +174,6 @@ DELIVERIES = Table(
 
 
 WAITING, DEAD = "waiting", "dead"
-_PORTION = 200
 Wants = Callable[[str, Entry], bool]
 """Whether a webhook wants an event."""
 
@@ -203,6 +193,44 @@ class Delivery:
     problem: str
 
 
+@dataclass(frozen=True, slots=True)
+class Subscription(Follower[list[dict[str, Any]]]):
+    """Follows the log for one webhook and creates the deliveries of the events that it wants."""
+
+    database: Database
+    name: str
+    wants: Wants
+    clock: Callable[[], float]
+
+    kinds = KINDS
+    portion = 200
+
+    def read(
+        self, connection: Connection, cursor: Cursor, entries: Sequence[Entry]
+    ) -> list[dict[str, Any]] | None:
+        events = [(entry, event_of(entry)) for entry in entries]
+        rows = [self._row(entry, event) for entry, event in events if self.wants(event, entry)]
+        return rows if entries else None
+
+    def apply(self, connection: Connection, change: list[dict[str, Any]]) -> None:
+        if change:
+            connection.execute(insert(DELIVERIES), change)
+
+    def _row(self, entry: Entry, event: str) -> dict[str, Any]:
+        webhook = self.name.removeprefix("webhook ")
+        return {
+            "id": hashlib.sha256(f"{webhook}\n{entry.id}\n{event}".encode()).hexdigest()[:32],
+            "webhook": webhook,
+            "event": event,
+            "record": entry.id,
+            "state": WAITING,
+            "attempts": 0,
+            "due": self.clock(),
+            "created": entry.time,
+            "problem": "",
+        }
+
+
 class Outbox:
     """Stores the deliveries. Thread-safe."""
 
@@ -210,45 +238,16 @@ class Outbox:
         self._database = database
         self._clock = clock
 
-    def gather(self, webhooks: Mapping[str, Wants]) -> int:
-        """Create deliveries from new log records and return the number of records read. A new
+    def gather(self, webhooks: Mapping[str, Wants]) -> bool:
+        """Create deliveries from some new log records; return whether there may be more. A new
         webhook starts with the next record."""
-        with self._database.reading() as connection:
-            head, known = head_of(connection).sequence, _places(connection)
-        behind = [name for name in webhooks if known.get(name, -1) < head]
-        return sum(self._gather(name, webhooks[name]) for name in behind)
-
-    def _gather(self, name: str, wants: Wants) -> int:
-        with self._database.writing() as connection:
-            head = head_of(connection).sequence
-            new = upsert(connection, WEBHOOKS).values(name=name, sequence=head)
-            connection.execute(new.on_conflict_do_nothing())
-            chosen = select(WEBHOOKS.c.sequence).where(WEBHOOKS.c.name == name)
-            place = int(connection.execute(chosen.with_for_update()).scalar_one())
-            after = select(RECORDS).where(RECORDS.c.sequence > place)
-            rows = connection.execute(after.order_by(RECORDS.c.sequence).limit(_PORTION)).all()
-            events = [entry_of(row) for row in rows if row.kind in KINDS]
-            found = [(entry, event_of(entry)) for entry in events]
-            made = [self._row(name, one, event) for one, event in found if wants(event, one)]
-            if made:
-                connection.execute(insert(DELIVERIES), made)
-            if rows:
-                moved = update(WEBHOOKS).where(WEBHOOKS.c.name == name)
-                connection.execute(moved.values(sequence=rows[-1].sequence))
-            return len(rows)
-
-    def _row(self, name: str, entry: Entry, event: str) -> dict[str, Any]:
-        return {
-            "id": hashlib.sha256(f"{name}\n{entry.id}\n{event}".encode()).hexdigest()[:32],
-            "webhook": name,
-            "event": event,
-            "record": entry.id,
-            "state": WAITING,
-            "attempts": 0,
-            "due": self._clock(),
-            "created": entry.time,
-            "problem": "",
-        }
+        followers = [
+            Subscription(self._database, f"webhook {name}", wants, self._clock)
+            for name, wants in webhooks.items()
+        ]
+        add_cursors(self._database, [follower.name for follower in followers])
+        more = [follower.update() for follower in followers]
+        return any(more)
 
     def claim(self, webhooks: Collection[str], seconds: float) -> Delivery | None:
         """Claim the delivery that has been due the longest. If this process dies, another process
@@ -309,10 +308,6 @@ class Outbox:
                     remedy="To list them, run: suffice webhooks list --state dead",
                 )
             return int(done)
-
-
-def _places(connection: Connection) -> dict[str, int]:
-    return {row.name: row.sequence for row in connection.execute(select(WEBHOOKS))}
 
 
 def _delivery(row: Row[Any]) -> Delivery:
@@ -425,14 +420,14 @@ class WebhookWorker:
         webhooks = self._webhooks
         if not webhooks:
             return False
-        read = self._gather(webhooks)
+        more = self._gather(webhooks)
         claim = max([_CLAIM, *(2 * one.settings.timeout for one in webhooks.values())])
         delivery = self._outbox.claim(webhooks, claim)
         if delivery is not None:
             self._deliver(delivery, webhooks[delivery.webhook])
-        return bool(read or delivery)
+        return more or delivery is not None
 
-    def _gather(self, webhooks: Mapping[str, Webhook]) -> int:
+    def _gather(self, webhooks: Mapping[str, Webhook]) -> bool:
         return self._outbox.gather({name: one.wants for name, one in webhooks.items()})
 
     def _deliver(self, delivery: Delivery, webhook: Webhook) -> None:

@@ -22,13 +22,13 @@ from suffice.log.chain import link_of
 from suffice.log.checkpoints import (
     Checkpoint,
     checkpoint_of,
+    destination,
     genuine,
     make_key,
     read_key,
     read_public,
     sign,
 )
-from suffice.log.checkpoints import place as kept_at
 from suffice.log.entry import payload
 from suffice.log.log import Log
 from suffice.log.tables import HEAD, RECORDS
@@ -212,9 +212,9 @@ def test_they_are_kept_in_a_file_behind_a_url_and_in_another_store(
         log.append(some.note(2))
         other = signed(log, key, *places)
         for where in (*places, f"{url}/list"):
-            assert list(kept_at(where).kept()) == [one, other]
+            assert list(destination(where).load()) == [one, other]
         with pytest.raises(StoreUnreachable):
-            kept_at(f"{url}/nothing").kept()
+            destination(f"{url}/nothing").load()
 
 
 def test_a_place_that_cannot_be_used_is_told(log: Log, key: str, tmp_path: Path) -> None:
@@ -225,11 +225,11 @@ def test_a_place_that_cannot_be_used_is_told(log: Log, key: str, tmp_path: Path)
     with pytest.raises(StoreUnreachable):
         signed(log, key, "http://127.0.0.1:1/")
     with pytest.raises(StoreError):
-        kept_at(gone).kept()
+        destination(gone).load()
     nonsense = tmp_path / "nonsense"
     nonsense.write_text('{"log": 1}\n')
     with pytest.raises(StoreError, match="not a valid checkpoint"):
-        kept_at(str(nonsense)).kept()
+        destination(str(nonsense)).load()
     with pytest.raises(StoreError, match="not a valid checkpoint"):
         checkpoint_of("[]", "somewhere")
 
@@ -256,7 +256,7 @@ def test_one_is_written_after_so_many_records(place: str, key: str, tmp_path: Pa
     other.append(some.note(), some.note(), some.note())
     other.close()
     assert lines(to) == [7]
-    assert other.verify(kept_at(str(to)).kept()).whole
+    assert other.verify(destination(str(to)).load()).whole
     log.database.close()
 
 

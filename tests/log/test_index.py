@@ -23,7 +23,6 @@ from suffice.lab.monitor.series import (
     step_of,
 )
 from suffice.lab.monitor.worker import Indexing
-from suffice.log import index
 from suffice.log.chain import timestamp
 from suffice.log.decision import Filing
 from suffice.log.index import DAY, HOUR, HOURS_KEPT, DecisionIndex
@@ -144,7 +143,7 @@ def test_hours_are_kept_for_some_days_only(log: Log, clock: MovingClock) -> None
 
 
 def test_pages_do_not_wait_for_a_long_backlog(log: Log, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(index, "_PORTION", 10)
+    monkeypatch.setattr(DecisionIndex, "portion", 10)
     for n in range(35):
         log.write(answer(f"Question {n}?"))
     indexing = Indexing(decision_index(log.database, 0.3), pause=0.0)
@@ -156,7 +155,7 @@ def test_pages_do_not_wait_for_a_long_backlog(log: Log, monkeypatch: pytest.Monk
 def test_an_export_waits_for_the_index_for_a_limited_time(
     log: Log, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(index, "_PORTION", 10)
+    monkeypatch.setattr(DecisionIndex, "portion", 10)
     for n in range(35):
         log.write(answer(f"Question {n}?"))
     indexing = Indexing(decision_index(log.database, 0.3))
@@ -343,15 +342,15 @@ def test_what_is_erased_leaves_the_index_too(log: Log) -> None:
 def test_an_erasure_during_an_update_wins(log: Log, monkeypatch: pytest.MonkeyPatch) -> None:
     log.write(about(DOORS, "When open?"), filing=Filing("ann"))
     made = decision_index(log.database, 0.3)
-    read = DecisionIndex._read
+    read = DecisionIndex.read
 
     def erased_meanwhile(self: DecisionIndex, *args: object) -> object:
         found = read(self, *args)  # type: ignore[arg-type]
-        monkeypatch.setattr(DecisionIndex, "_read", read)
+        monkeypatch.setattr(DecisionIndex, "read", read)
         threading.Thread(target=log.eraser.subject, args=("ann",)).run()
         return found
 
-    monkeypatch.setattr(DecisionIndex, "_read", erased_meanwhile)
+    monkeypatch.setattr(DecisionIndex, "read", erased_meanwhile)
     made.catch_up()
     assert listed(Decisions(log).page(Wanted())) == [""]
 
@@ -415,15 +414,15 @@ def test_a_second_erasure_during_an_update_wins_too(
     log.write(about(DOORS, "When open?"), filing=Filing("ann"))
     always = datetime(2999, 1, 1, tzinfo=UTC)
     log.eraser.before(always, names=["timings"])
-    read = DecisionIndex._read
+    read = DecisionIndex.read
 
     def erased_meanwhile(self: DecisionIndex, *args: object) -> object:
         found = read(self, *args)  # type: ignore[arg-type]
-        monkeypatch.setattr(DecisionIndex, "_read", read)
+        monkeypatch.setattr(DecisionIndex, "read", read)
         log.eraser.before(always, names=["question"])
         return found
 
-    monkeypatch.setattr(DecisionIndex, "_read", erased_meanwhile)
+    monkeypatch.setattr(DecisionIndex, "read", erased_meanwhile)
     indexed(log)
     assert listed(Decisions(log).page(Wanted())) == [""]
 

@@ -18,7 +18,7 @@ from suffice.log.decision import Filing, decision_of
 from suffice.log.entry import Choice, Record, new_id
 from suffice.log.log import Log
 from suffice.log.setup import Setup
-from suffice.log.tables import CHECKPOINTS, HEAD, RECORDS
+from suffice.log.tables import CHECKPOINTS, FOLLOWERS, HEAD, RECORDS
 from suffice.settings import RecordSettings
 from suffice.sql.database import Database
 from suffice.types import Attempt, Draft
@@ -37,7 +37,7 @@ def log(place: str) -> Iterator[Log]:
 def test_tables_are_those_of_the_migrations(log: Log) -> None:
     with log.database.reading() as connection:
         found = inspect(connection)
-        for table in (RECORDS, HEAD, CHECKPOINTS):
+        for table in (RECORDS, HEAD, CHECKPOINTS, FOLLOWERS):
             there = [(one["name"], one["nullable"]) for one in found.get_columns(table.name)]
             pairs = zip(there, table.columns, strict=True)
             assert [name for name, _ in there] == [column.name for column in table.columns]

@@ -19,6 +19,7 @@ from suffice.access.visibility import Reader
 from suffice.errors import ReviewError, StoreError
 from suffice.lab.monitor.series import decision_index
 from suffice.log.decision import Filing
+from suffice.log.follower import Cursor, write_cursor
 from suffice.log.index import add_scopes
 from suffice.log.log import Log, Why
 from suffice.log.tables import RECORDS
@@ -26,7 +27,7 @@ from suffice.review import decisions
 from suffice.review.actions import Assign, Prioritize, Priority
 from suffice.review.case import Act, Rating, State
 from suffice.review.decisions import Decisions
-from suffice.review.queue import CASES, PLACE, Order, Wanted, _narrowed, _order
+from suffice.review.queue import CASES, Order, Queue, Wanted, _narrowed, _order
 from suffice.review.review import Review
 from suffice.settings import RecordSettings
 from suffice.types import Action, Level, Retrieved
@@ -141,12 +142,12 @@ def test_a_lost_table_is_made_again_from_the_log(review: Review) -> None:
     before = ids(review), review.counts()
     with review.log.database.writing() as connection:
         connection.execute(delete(CASES))
-        connection.execute(update(PLACE).values(sequence=0))
+        write_cursor(connection, Queue.name, Cursor())
     assert (ids(review), review.counts()) == before
 
 
 def test_a_long_log_is_read_in_portions(review: Review, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("suffice.review.queue._PORTION", 2)
+    monkeypatch.setattr(Queue, "portion", 2)
     kept = [review.log.write(some.HELD) for _ in range(4)]
     review.decide(kept[0], Act.CONFIRM, reason="x", by="Ada")
     assert ids(review) == kept[1:]
@@ -157,7 +158,7 @@ def test_a_long_log_is_read_in_portions(review: Review, monkeypatch: pytest.Monk
 def test_looking_from_many_threads_never_loses_a_decision(
     review: Review, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("suffice.review.queue._PORTION", 3)  # many steps that can meet
+    monkeypatch.setattr(Queue, "portion", 3)  # many steps that can meet
     kept = [review.log.write(some.HELD) for _ in range(8)]
     with ThreadPoolExecutor(4) as threads:
         looks: list[Future[Any]] = [threads.submit(review.counts) for _ in range(8)]

@@ -33,7 +33,7 @@ from suffice.settings import (
 )
 from suffice.settings.record import WebhookSettings
 from tests.conftest import HANDBOOK
-from tests.lab.monitor.stream import answer, certificate, write
+from tests.lab.monitor.stream import answer, caught_up, certificate, write, write_state
 from tests.server.gateway import PASSAGE, QUESTION, SERVED, RunningGateway, running
 from tests.server.test_webhooks import receiver
 from tests.waiting import PATIENCE, until
@@ -130,9 +130,8 @@ def test_a_suspension_that_cannot_be_applied_is_tried_again(
         until(lambda: status(gateway) is Status.ACTIVE)
         monitor, opens = inner.monitor, inner._opened
         assert monitor is not None
-        state, version = monitor.store.read()
         held = replace(monitor.guarantee, status=Status.SUSPENDED)
-        assert monitor.store.save(replace(state, suspended=(held,)), version)
+        write_state(monitor.log, replace(monitor.state, suspended=(held,)))
 
         def refuses(*given: object) -> None:
             raise SettingsError("The file is gone.")
@@ -201,7 +200,7 @@ def test_a_suspension_applies_on_the_command_line_and_over_mcp(
 
     assert lowest() == [True, True]
     write(log, [answer(confidence=one) for one in scores(0, 200)], own)
-    assert Monitor.of(log, settings).catch_up().suspended
+    assert caught_up(Monitor.of(log, settings)).suspended
     assert lowest() == [False, False]
     recorder = tools._pipeline(Caller()).record
     assert isinstance(recorder, Recorder)

@@ -23,7 +23,7 @@ from suffice.cli.progress import bars
 from suffice.cli.show import plain
 from suffice.errors import SettingsError, SufficeError
 from suffice.log.chain import now, timestamp
-from suffice.log.checkpoints import make_key, place, read_public
+from suffice.log.checkpoints import destination, make_key, read_public
 from suffice.log.decision import decision_of
 from suffice.log.entry import Choice, Entry
 from suffice.log.log import PAGE
@@ -202,7 +202,7 @@ def verify(
     Exit code 0: the log is intact. 2: faults were found and are listed. 1: error.
     """
     log = open_log(read_settings(config), store)
-    points = [point for where in checkpoints for point in place(where).kept()]
+    points = [point for address in checkpoints for point in destination(address).load()]
     with bars(quiet=quiet) as progress:
         found = log.verify(
             points,

@@ -18,12 +18,13 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from suffice.errors import ExtraMissing, StoreError, StoreUnreachable, SufficeError
 from suffice.log.chain import Clock, canonical, parse, read_time, timestamp
-from suffice.log.tables import CHECKPOINTS, HEAD
+from suffice.log.follower import Cursor, move_cursor, read_cursor
+from suffice.log.tables import CHECKPOINTS
 from suffice.log.writer import Head, head_of
 from suffice.settings import SignSettings
 from suffice.sql.backend import masked
 from suffice.sql.database import Database
-from suffice.sql.toolkit import insert, select, update
+from suffice.sql.toolkit import insert, select
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -60,14 +61,18 @@ def checkpoint_of(raw: Any, origin: str) -> Checkpoint:
     try:
         if isinstance(raw, str):
             raw = parse(raw)
-        found = Checkpoint(**raw)
-        whole = isinstance(found.sequence, int) and isinstance(found.count, int)
-        if not whole or not all(
-            isinstance(part, str)
-            for part in (found.log, found.link, found.time, found.key, found.signature)
-        ):
+        checkpoint = Checkpoint(**raw)
+        numbers = isinstance(checkpoint.sequence, int) and isinstance(checkpoint.count, int)
+        texts = (
+            checkpoint.log,
+            checkpoint.link,
+            checkpoint.time,
+            checkpoint.key,
+            checkpoint.signature,
+        )
+        if not numbers or not all(isinstance(part, str) for part in texts):
             raise TypeError("a field has the wrong type")
-        return found
+        return checkpoint
     except (ValueError, TypeError) as problem:
         raise StoreError(
             f"{origin} contains data that is not a valid checkpoint: {problem}.",
@@ -90,19 +95,21 @@ _SECONDS = 10.0
 _SQLITE = b"SQLite format 3\0"
 
 
-class Place(Protocol):
+class Destination(Protocol):
     """Stores checkpoints and returns the stored ones."""
 
-    def keep(self, point: Checkpoint) -> None: ...
+    def save(self, checkpoint: Checkpoint) -> None: ...
 
-    def kept(self) -> Sequence[Checkpoint]: ...
+    def load(self) -> Sequence[Checkpoint]: ...
 
 
-def place(where: str) -> Place:
-    """Parse a destination: an HTTP URL, a store (URL or file), or a JSON lines file."""
-    if where.startswith(("http://", "https://")):
-        return _Url(where)
-    return _Store(where) if "://" in where or _is_store(Path(where)) else _File(Path(where))
+def destination(address: str) -> Destination:
+    """Parse the address of a destination: an HTTP URL, a store (URL or file), or a JSON lines
+    file."""
+    if address.startswith(("http://", "https://")):
+        return _Url(address)
+    is_store = "://" in address or _is_store(Path(address))
+    return _Store(address) if is_store else _File(Path(address))
 
 
 def _is_store(path: Path) -> bool:
@@ -119,10 +126,10 @@ class _File:
 
     path: Path
 
-    def keep(self, point: Checkpoint) -> None:
+    def save(self, checkpoint: Checkpoint) -> None:
         try:
             with self.path.open("a", encoding="ascii") as file:
-                file.write(f"{point.text()}\n")
+                file.write(f"{checkpoint.text()}\n")
                 file.flush()
                 os.fsync(file.fileno())
         except OSError as problem:
@@ -131,7 +138,7 @@ class _File:
                 remedy="Check record.checkpoint.destinations. The log itself is not affected.",
             ) from problem
 
-    def kept(self) -> Sequence[Checkpoint]:
+    def load(self) -> Sequence[Checkpoint]:
         try:
             text = self.path.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as problem:
@@ -149,19 +156,21 @@ class _Url:
 
     url: str
 
-    def keep(self, point: Checkpoint) -> None:
-        self._ask("POST", content=point.text(), headers={"content-type": "application/json"})
+    def save(self, checkpoint: Checkpoint) -> None:
+        self._request(
+            "POST", content=checkpoint.text(), headers={"content-type": "application/json"}
+        )
 
-    def kept(self) -> Sequence[Checkpoint]:
-        text = self._ask("GET").strip()
-        listed: list[Any] = []
+    def load(self) -> Sequence[Checkpoint]:
+        text = self._request("GET").strip()
+        items: list[Any] = []
         try:
-            listed = json.loads(text) if text.startswith("[") else text.splitlines()
+            items = json.loads(text) if text.startswith("[") else text.splitlines()
         except ValueError:
-            listed = text.splitlines()
-        return [checkpoint_of(item, masked(self.url)) for item in listed if item]
+            items = text.splitlines()
+        return [checkpoint_of(item, masked(self.url)) for item in items if item]
 
-    def _ask(self, method: str, **options: Any) -> str:
+    def _request(self, method: str, **options: Any) -> str:
         import httpx2
 
         try:
@@ -182,24 +191,24 @@ class _Store:
 
     where: str
 
-    def keep(self, point: Checkpoint) -> None:
+    def save(self, checkpoint: Checkpoint) -> None:
         database = Database.open(self.where, create=True)
-        row = {"log": point.log, "sequence": point.sequence, "body": point.text()}
+        row = {"log": checkpoint.log, "sequence": checkpoint.sequence, "body": checkpoint.text()}
         try:
             with database.writing() as connection:
                 connection.execute(insert(CHECKPOINTS).values(row))
         finally:
             database.close()
 
-    def kept(self) -> Sequence[Checkpoint]:
+    def load(self) -> Sequence[Checkpoint]:
         database = Database.open(self.where)
         try:
             with database.reading() as connection:
-                asked = select(CHECKPOINTS.c.body).order_by(CHECKPOINTS.c.id)
-                found = connection.scalars(asked).all()
+                query = select(CHECKPOINTS.c.body).order_by(CHECKPOINTS.c.id)
+                bodies = connection.scalars(query).all()
         finally:
             database.close()
-        return [checkpoint_of(body, database.where) for body in found]
+        return [checkpoint_of(body, database.where) for body in bodies]
 
 
 _KIND = "ed25519:"
@@ -255,33 +264,35 @@ def read_public(path: str | Path) -> str:
     if str(path).startswith(_KIND):
         return str(path)
     try:
-        found = Path(path).read_text(encoding="utf-8").strip()
+        key = Path(path).read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError) as problem:
         raise StoreError(
             f"Cannot read {path}: {problem}.", remedy="Pass the .pub file of the key."
         ) from problem
-    if not found.startswith(_KIND):
+    if not key.startswith(_KIND):
         raise StoreError(
             f"{path} does not contain a public key.",
             remedy="Pass the .pub file, not the private key.",
         )
-    return found
+    return key
 
 
-def sign(point: Checkpoint, key: Ed25519PrivateKey) -> Checkpoint:
+def sign(checkpoint: Checkpoint, key: Ed25519PrivateKey) -> Checkpoint:
     """The checkpoint signed with this key."""
-    unsigned = replace(point, key=public_of(key))
+    unsigned = replace(checkpoint, key=public_of(key))
     return replace(unsigned, signature=encoded(key.sign(unsigned.signed)))
 
 
-def genuine(point: Checkpoint) -> bool:
+def genuine(checkpoint: Checkpoint) -> bool:
     """Whether the checkpoint's signature is valid for the key it names."""
     _, ed25519 = _library()
     from cryptography.exceptions import InvalidSignature
 
     try:
-        public = ed25519.Ed25519PublicKey.from_public_bytes(decoded(point.key.removeprefix(_KIND)))
-        public.verify(decoded(point.signature), point.signed)
+        public = ed25519.Ed25519PublicKey.from_public_bytes(
+            decoded(checkpoint.key.removeprefix(_KIND))
+        )
+        public.verify(decoded(checkpoint.signature), checkpoint.signed)
     except (InvalidSignature, ValueError):
         return False
     return True
@@ -297,6 +308,8 @@ def _library() -> tuple[Any, Any]:
 
 
 _LOG = logging.getLogger("suffice.record")
+CURSOR = "checkpoints"
+"""The cursor of the records that a checkpoint covers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,56 +320,45 @@ class Signer:
     settings: SignSettings
     clock: Clock
 
-    def due(self, head: Head) -> bool:
-        new = head.sequence - head.checkpoint
+    def due(self, head: Head, last: Cursor) -> bool:
+        """Whether a log with this head needs a checkpoint; `last` is the newest checkpoint."""
+        new = head.sequence - last.sequence
         if new <= 0:
             return False
         if 0 < self.settings.every_records <= new:
             return True
         if not self.settings.every_minutes:
             return False
-        passed = timedelta(minutes=self.settings.every_minutes)
+        interval = timedelta(minutes=self.settings.every_minutes)
         # A checkpoint from the future was written by a clock that had jumped.
-        return not head.checkpoint_time or (
-            abs(self.clock() - read_time(head.checkpoint_time)) >= passed
-        )
+        return not last.state or abs(self.clock() - read_time(last.state)) >= interval
+
+    def last(self) -> Cursor:
+        """The last record that a checkpoint covers; the state of the cursor is the time."""
+        with self.database.reading() as connection:
+            return read_cursor(connection, CURSOR)
 
     def write(self, *, always: bool = False) -> Checkpoint | None:
         """Write a checkpoint if one is due. If a destination fails, the checkpoint stays due."""
         key = read_key(self.settings.key_file)
-        head = self._claim(always)
-        if head is None:
-            return None
-        now, count = timestamp(self.clock()), head.sequence
-        point = sign(Checkpoint(head.log, count, head.link, now, count, key=""), key)
-        try:
-            for where in self.settings.destinations:
-                place(where).keep(point)
-        except SufficeError:
-            self._give_back(head)
-            raise
-        return point
-
-    def _claim(self, always: bool) -> Head | None:
-        with self.database.writing() as connection:
-            head = head_of(connection, hold=True)
-            if not head.sequence or not (always or self.due(head)):
+        while True:
+            with self.database.reading() as connection:
+                head, last = head_of(connection), read_cursor(connection, CURSOR)
+            if not head.sequence or not (always or self.due(head, last)):
                 return None
-            now = timestamp(self.clock())
-            connection.execute(
-                update(HEAD)
-                .where(HEAD.c.id == 1)
-                .values(checkpoint=head.sequence, checkpoint_time=now)
-            )
-            return head
-
-    def _give_back(self, head: Head) -> None:
-        with self.database.writing() as connection:
-            connection.execute(
-                update(HEAD)
-                .where(HEAD.c.id == 1, HEAD.c.checkpoint == head.sequence)
-                .values(checkpoint=head.checkpoint, checkpoint_time=head.checkpoint_time)
-            )
+            # The cursor moves first, so that two processes do not write the same checkpoint.
+            claimed = Cursor(head.sequence, timestamp(self.clock()))
+            if move_cursor(self.database, CURSOR, last, claimed):
+                break
+        now, count = timestamp(self.clock()), head.sequence
+        checkpoint = sign(Checkpoint(head.log, count, head.link, now, count, key=""), key)
+        try:
+            for address in self.settings.destinations:
+                destination(address).save(checkpoint)
+        except SufficeError:
+            move_cursor(self.database, CURSOR, claimed, last)
+            raise
+        return checkpoint
 
 
 class Schedule:
@@ -369,6 +371,8 @@ class Schedule:
         self._closed = False
         self._thread: threading.Thread | None = None
         self._lock = threading.Lock()
+        self._last = Cursor()
+        """The newest checkpoint that this process knows of."""
 
     def sealed(self, head: Head) -> None:
         """Called with the state of the log after each commit."""
@@ -376,7 +380,7 @@ class Schedule:
             if self._thread is None and not self._closed:
                 self._thread = threading.Thread(target=self._run, name="checkpoints", daemon=True)
                 self._thread.start()
-        if self._signer.due(head):
+        if self._signer.due(head, self._last):
             self._wake.set()
 
     def close(self) -> None:
@@ -397,5 +401,6 @@ class Schedule:
     def _try(self) -> None:
         try:
             self._signer.write()
+            self._last = self._signer.last()
         except SufficeError as problem:
             _LOG.warning("Failed to write a checkpoint: %s", problem)

@@ -16,12 +16,12 @@ from typing import Any
 
 from suffice.log.chain import Clock, timestamp
 from suffice.log.entry import WHO, Record, lines, manifest, without_fields
-from suffice.log.tables import DECISION_INDEX, DECISIONS, RECORDS, USES
+from suffice.log.follower import ERASURE, hold_cursors
+from suffice.log.tables import DECISIONS, RECORDS, USES
 from suffice.log.writer import Prepare, head_of, seal
 from suffice.sql.database import Database
 from suffice.sql.toolkit import ColumnElement, Connection, bindparam, delete, or_, select, update
 
-KIND = "erasure"
 Span = tuple[int, int]
 """The first and last sequence number of a run."""
 
@@ -98,7 +98,7 @@ class Erasures:
         return left, until
 
 
-KEPT = (KIND, "setup")
+KEPT = (ERASURE, "setup")
 """Kinds that are never erased: they contain no user text, and other records depend on them."""
 _PORTION = 200
 _INDEXED = (
@@ -168,7 +168,7 @@ class Eraser:
                 if self.database.dialect == "sqlite":
                     connection.exec_driver_sql("PRAGMA secure_delete = ON")
                 head_of(connection, hold=True)
-                connection.execute(select(DECISION_INDEX).with_for_update())
+                hold_cursors(connection)
                 last, gone = _some(connection, chosen, names, last)
                 if gone:
                     fields = {
@@ -177,7 +177,7 @@ class Eraser:
                         "erased": sorted(names) or None,
                         "count": len(gone),
                     }
-                    record = Record(KIND, fields, caller=by)
+                    record = Record(ERASURE, fields, caller=by)
                     prepared = self.prepare(record, never=frozenset({"subject"}))
                     seal(connection, [prepared], self.clock())
                     total = Erased(total.records + len(gone), (*total.ids, record.id))

@@ -1,10 +1,4 @@
-"""Keeps the index of decisions up to date with the log.
-
-An update reads some records without a lock and writes the results in one transaction, which locks
-the row that says how far the index reaches. If several processes update at once, only one succeeds,
-so each record is counted exactly once. An erasure locks the same row; an update that read a record
-before its erasure starts again.
-"""
+"""The index of decisions: a follower of the log that makes decisions quick to filter and count."""
 
 from __future__ import annotations
 
@@ -19,19 +13,17 @@ from datetime import date, timedelta
 from typing import Any
 
 from suffice.log.decision import GATE, VERDICT, subject_of
-from suffice.log.entry import UNREADABLE, Entry, entry_of, values
+from suffice.log.entry import UNREADABLE, Entry, values
+from suffice.log.follower import Cursor, Follower, hold_cursors, write_cursor
 from suffice.log.tables import (
-    DECISION_INDEX,
     DECISIONS,
-    RECORDS,
     SCOPES,
     SOURCES,
     TALLIES,
     USES,
 )
-from suffice.log.writer import head_of
 from suffice.sql.database import Database
-from suffice.sql.toolkit import Connection, Row, Table, case, delete, func, select, update, upsert
+from suffice.sql.toolkit import Connection, Table, case, delete, select, upsert
 from suffice.text.storable import replace_unstorable
 
 ONLY_GATE = "GATE"
@@ -167,8 +159,6 @@ def _number(*parts: str) -> int:
 HOUR, DAY = 3_600, 86_400
 HOURS_KEPT = 15
 """Days for which the tallies by hour are kept."""
-_PORTION = 400
-_SIZE = func.length(RECORDS.c.payload).label("size")
 
 Tally = tuple[str, int, float]
 """Name, count and sum."""
@@ -180,69 +170,42 @@ Tallies = Callable[[Entry, Digest | None], Iterable[Tally]]
 class Portion:
     """What some consecutive records add to the index."""
 
-    begin: int
-    end: int
-    erased: frozenset[tuple[int, int]]
-    """Records that had lost content when they were read, with the size of what was left: each
-    erasure makes it smaller."""
     digests: tuple[Digest, ...]
-    tallies: dict[tuple[str, int, str], tuple[int, float]]
+    tallies: Mapping[tuple[str, int, str], tuple[int, float]]
     """Count and sum by hour, scope and name."""
 
 
 @dataclass(frozen=True, slots=True)
-class DecisionIndex:
-    """The index of one log. Safe across threads and processes. `kinds` are further kinds of records
-    about decisions that `tallies` counts."""
+class DecisionIndex(Follower[Portion]):
+    """The index of one log. `tallied` are further kinds of records about decisions that `tallies`
+    counts."""
 
     database: Database
     tallies: Tallies = lambda entry, found: ()
-    kinds: frozenset[str] = frozenset()
+    tallied: frozenset[str] = frozenset()
 
-    def behind(self) -> int:
-        """The number of records that have not been read yet."""
-        with self.database.reading() as connection:
-            return max(head_of(connection).sequence - _reached(connection), 0)
-
-    def catch_up(self) -> None:
-        while self.update():
-            pass
-
-    def update(self) -> bool:
-        """Read some more records; return whether there may be more."""
-        with self.database.reading() as connection:
-            begin = _reached(connection)
-            asked = select(RECORDS, _SIZE).where(RECORDS.c.sequence > begin)
-            rows = connection.execute(asked.order_by(RECORDS.c.sequence).limit(_PORTION)).all()
-            if not rows:
-                return False
-            found = self._read(connection, begin, rows)
-        with self.database.writing() as connection:
-            if _reached(connection, hold=True) != begin:
-                return True  # another process was first
-            if _erased(connection, found.begin, found.end) != found.erased:
-                return True  # erased since it was read
-            _write(connection, found)
-        return len(rows) == _PORTION
+    name = "decisions"
 
     def rebuild(self) -> None:
         """Empty the index and build it again."""
         with self.database.writing() as connection:
-            _reached(connection, hold=True)
+            hold_cursors(connection)
             for table in (DECISIONS, SOURCES, USES, TALLIES):
                 connection.execute(delete(table))
-            connection.execute(update(DECISION_INDEX).values(sequence=0))
+            write_cursor(connection, self.name, Cursor())
         self.catch_up()
 
-    def _read(self, connection: Connection, begin: int, rows: Sequence[Row[Any]]) -> Portion:
+    def read(
+        self, connection: Connection, cursor: Cursor, entries: Sequence[Entry]
+    ) -> Portion | None:
         digests: dict[str, Digest] = {}
         sums: dict[tuple[str, int, str], tuple[int, float]] = defaultdict(lambda: (0, 0.0))
-        for entry in map(entry_of, rows):
+        for entry in entries:
             decision = _digest(entry) if entry.kind in (VERDICT, GATE) else None
             if decision is not None:
                 digests[entry.id] = decision
                 scope = decision.scope_id
-            elif entry.kind in self.kinds:
+            elif entry.kind in self.tallied:
                 scope = _scope(connection, digests, subject_of(entry.id))
             else:
                 continue
@@ -250,9 +213,15 @@ class DecisionIndex:
                 key = (entry.time[:13], scope, name)
                 before = sums[key]
                 sums[key] = (before[0] + count, before[1] + total)
-        gone = frozenset((row.sequence, row.size) for row in rows if row.manifest is not None)
-        end = rows[-1].sequence
-        return Portion(begin, end, gone, tuple(digests.values()), dict(sums))
+        return Portion(tuple(digests.values()), dict(sums)) if entries else None
+
+    def apply(self, connection: Connection, change: Portion) -> None:
+        add_scopes(connection, {digest.scope for digest in change.digests})
+        _insert(connection, DECISIONS, [_row(digest) for digest in change.digests])
+        _sources(connection, change.digests)
+        for width, length in ((HOUR, 13), (DAY, 10)):
+            _tallies(connection, change, width, length)
+        _prune(connection, max((hour for hour, _, _ in change.tallies), default=""))
 
     def _tallied(self, entry: Entry, found: Digest | None) -> Iterator[Tally]:
         """What a record adds to the tallies, as far as it can be read: a damaged record must not
@@ -277,28 +246,6 @@ def _scope(connection: Connection, digests: dict[str, Digest], id: str) -> int:
         return digests[id].scope_id
     found = connection.scalar(select(DECISIONS.c.scope).where(DECISIONS.c.id == id))
     return UNKNOWN if found is None else int(found)
-
-
-def _reached(connection: Connection, *, hold: bool = False) -> int:
-    asked = select(DECISION_INDEX.c.sequence).where(DECISION_INDEX.c.id == 1)
-    return int(connection.execute(asked.with_for_update() if hold else asked).scalar_one())
-
-
-def _erased(connection: Connection, begin: int, end: int) -> frozenset[tuple[int, int]]:
-    number = RECORDS.c.sequence
-    asked = select(number, _SIZE).where(number > begin, number <= end)
-    found = connection.execute(asked.where(RECORDS.c.manifest.is_not(None)))
-    return frozenset((row.sequence, row.size) for row in found)
-
-
-def _write(connection: Connection, found: Portion) -> None:
-    add_scopes(connection, {one.scope for one in found.digests})
-    _insert(connection, DECISIONS, [_row(one) for one in found.digests])
-    _sources(connection, found.digests)
-    for width, length in ((HOUR, 13), (DAY, 10)):
-        _tallies(connection, found, width, length)
-    _prune(connection, max((hour for hour, _, _ in found.tallies), default=""))
-    connection.execute(update(DECISION_INDEX).values(sequence=found.end))
 
 
 def add_scopes(connection: Connection, scopes: Iterable[str]) -> None:

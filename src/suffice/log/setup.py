@@ -21,9 +21,9 @@ from suffice.errors import StoreError
 from suffice.log.chain import canonical, digest
 from suffice.log.decision import Filing, plain, value_of
 from suffice.log.entry import Record
+from suffice.log.follower import read_cursor
 from suffice.settings import CollectionSettings, EmbedderSettings, Settings, VerifierSettings
 from suffice.sql.database import Database
-from suffice.sql.toolkit import BigInteger, Column, MetaData, Table, Text, select
 from suffice.verdict.thresholds import SERVE_ONLY, Thresholds, certified, read_thresholds
 from suffice.verdict.thresholds import in_force as thresholds_of
 
@@ -125,15 +125,8 @@ def _without_secrets(settings: Any) -> Any:
     )
 
 
-METADATA = MetaData()
-
-MONITOR = Table(
-    "monitor",
-    METADATA,
-    Column("id", BigInteger, primary_key=True, autoincrement=False),
-    Column("version", BigInteger, nullable=False),
-    Column("body", Text, nullable=False),
-)
+MONITOR = "monitor"
+"""The cursor of the monitor; its state is JSON, empty at first."""
 
 
 class Status(StrEnum):
@@ -189,9 +182,9 @@ def suspended_certificates(
     if not settings.monitor.enabled or not own.verdict.thresholds_file:
         return frozenset()
     with database.reading() as connection:
-        body = connection.scalars(select(MONITOR.c.body)).one()
-    tree = json.loads(body) if body else {"suspended": []}
-    return frozenset(one.certificate for one in suspended_in(tree))
+        state = read_cursor(connection, MONITOR).state
+    tree = json.loads(state) if state else {"suspended": []}
+    return frozenset(guarantee.certificate for guarantee in suspended_in(tree))
 
 
 def settings_in_force(own: CollectionSettings, held: frozenset[str]) -> CollectionSettings:

@@ -33,8 +33,14 @@ HEAD = Table(
     number("sequence"),
     text("link"),
     text("time"),
-    number("checkpoint"),
-    text("checkpoint_time"),
+)
+
+FOLLOWERS = Table(
+    "followers",
+    _METADATA,
+    text("name", key=True),
+    number("sequence"),
+    text("state"),
 )
 
 CHECKPOINTS = Table(
@@ -121,8 +127,6 @@ USAGE_TOTALS = Table(
     number("review"),
 )
 
-DECISION_INDEX = Table("decision_index", _METADATA, number("id", key=True), number("sequence"))
-
 SCOPES = Table("decision_scopes", _METADATA, number("id", key=True), text("body"))
 
 DECISIONS = Table(
@@ -174,5 +178,5 @@ TALLIES = Table(
     real("total"),
 )
 
-INDEX_TABLES = (DECISION_INDEX, SCOPES, DECISIONS, SOURCES, USES, TALLIES)
+INDEX_TABLES = (SCOPES, DECISIONS, SOURCES, USES, TALLIES)
 """The index of decisions, which is derived from the records."""

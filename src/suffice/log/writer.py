@@ -109,14 +109,12 @@ clock had jumped forward, or this clock is."""
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """The state of a log: its last record, and the last record covered by a checkpoint."""
+    """The state of a log: its last record."""
 
     log: str
     sequence: int
     link: str
     time: str
-    checkpoint: int
-    checkpoint_time: str
 
 
 def head_of(connection: Connection, *, hold: bool = False) -> Head:
@@ -127,8 +125,9 @@ def head_of(connection: Connection, *, hold: bool = False) -> Head:
             "The head row of the log is missing, so no record can be appended.",
             remedy="Run suffice audit verify, and restore the store from a backup.",
         )
-    head = Head(row.log, row.sequence, row.link, row.time, row.checkpoint, row.checkpoint_time)
-    return head if head.sequence else Head(head.log, 0, genesis(head.log).decode(), "", 0, "")
+    if not row.sequence:
+        return Head(row.log, 0, genesis(row.log).decode(), "")
+    return Head(row.log, row.sequence, row.link, row.time)
 
 
 def seal(connection: Connection, group: Sequence[Prepared], now: datetime) -> Head:
@@ -166,7 +165,7 @@ def seal(connection: Connection, group: Sequence[Prepared], now: datetime) -> He
     connection.execute(
         _MOVE, {"new_sequence": sequence, "new_link": link.decode(), "new_time": time}
     )
-    return Head(head.log, sequence, link.decode(), time, head.checkpoint, head.checkpoint_time)
+    return Head(head.log, sequence, link.decode(), time)
 
 
 def _there(connection: Connection, ids: Collection[str]) -> set[str]:

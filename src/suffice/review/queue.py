@@ -1,8 +1,8 @@
 """The review queue as a table that can be filtered, counted and sorted.
 
-The table is derived from the log: `refresh` reads the records added since the last time, and
-computes the row of each affected case from all of its records. The table holds no content, so
-nothing of an erased record stays in it.
+The table is derived from the log: `Queue` reads the records added since the last time, and computes
+the row of each affected case from all of its records. The table holds no content, so nothing of an
+erased record stays in it.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from typing import Any
 
 from suffice.access.visibility import Reader, readable_scopes
 from suffice.log.decision import QUEUE, all_about, subject_of
-from suffice.log.entry import UNREADABLE, values
-from suffice.log.erasure import KIND as ERASURE
+from suffice.log.entry import UNREADABLE, Entry, values
+from suffice.log.follower import ERASURE, Cursor, Follower
 from suffice.log.index import add_scopes, scope_id, scope_of
 from suffice.log.log import Why
 from suffice.log.tables import RECORDS
@@ -37,7 +37,6 @@ from suffice.sql.toolkit import (
     number_in,
     or_,
     select,
-    update,
     upsert,
 )
 
@@ -56,19 +55,9 @@ CASES = Table(
     number("scope"),
 )
 
-PLACE = Table(
-    "review_place",
-    _METADATA,
-    number("id", key=True),
-    number("sequence"),
-)
-
 
 WAITING = (State.OPEN, State.ASSIGNED)
 _CONCERNING = (QUEUE, *DECIDED, FEEDBACK, ASSIGNMENT, PRIORITY)
-_KINDS = (*_CONCERNING, ERASURE)
-_PORTION = 1_000
-"""Records that one transaction covers; other processes can write between transactions."""
 _PAYLOAD = select(RECORDS.c.payload).where(RECORDS.c.id == bindparam("of"))
 
 
@@ -108,21 +97,42 @@ class Counts:
         return sum(self.states[state] for state in WAITING)
 
 
-def refresh(database: Database) -> None:
-    """Bring the table up to date with the log. The rows are computed before the write transaction,
-    which is short, because all records of the gateway wait for it. If another process was faster,
-    its rows stay."""
-    while True:
-        with database.reading() as connection:
-            place = connection.execute(select(PLACE.c.sequence)).scalar_one()
-            reached, rows, scopes = _portion(connection, place)
-        if reached == place:
-            return
-        with database.writing() as connection:
-            moved = update(PLACE).where(PLACE.c.sequence == place).values(sequence=reached)
-            if connection.execute(moved).rowcount and rows:
-                add_scopes(connection, scopes)
-                connection.execute(_saves(connection), rows)
+@dataclass(frozen=True, slots=True)
+class CaseChanges:
+    """Changed rows of the table, and the scopes that they refer to."""
+
+    rows: tuple[dict[str, Any], ...]
+    scopes: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Queue(Follower[CaseChanges]):
+    """Keeps the table up to date with the log."""
+
+    database: Database
+
+    name = "queue"
+    kinds = (*_CONCERNING, ERASURE)
+    portion = 1_000
+
+    def read(
+        self, connection: Connection, cursor: Cursor, entries: Sequence[Entry]
+    ) -> CaseChanges | None:
+        if not entries:
+            return None
+        concerned: set[str] = set()
+        for entry in entries:
+            erased = entry.kind == ERASURE
+            concerned |= set(_erased(connection, entry)) if erased else {subject_of(entry.id)}
+        cases = {id: case for id in sorted(concerned) if (case := _row(connection, id))}
+        scopes = {id: _scope(connection, id) for id in cases}
+        rows = tuple({**case, "scope": scope_id(scopes[id])} for id, case in cases.items())
+        return CaseChanges(rows, frozenset(scopes.values()))
+
+    def apply(self, connection: Connection, change: CaseChanges) -> None:
+        if change.rows:
+            add_scopes(connection, change.scopes)
+            connection.execute(_saves(connection), list(change.rows))
 
 
 def selected(
@@ -211,47 +221,9 @@ def _allowed(connection: Connection, reader: Reader | None) -> ColumnElement[boo
 # Bringing the table up to date
 
 
-def _first_new(connection: Connection, place: int) -> int | None:
-    """The number of the first record after a place that concerns the queue."""
-    table = RECORDS.c
-    found = (
-        connection.scalar(
-            select(table.sequence)
-            .where(table.kind == kind, table.sequence > place)
-            .order_by(table.sequence)
-            .limit(1)
-        )
-        for kind in _KINDS
-    )
-    return min((number for number in found if number is not None), default=None)
-
-
-def _portion(
-    connection: Connection, place: int
-) -> tuple[int, list[dict[str, Any]], frozenset[str]]:
-    """The rows of the cases that the next records concern, with their scopes, and the number of the
-    last of these records; the place itself if there are none."""
-    first = _first_new(connection, place)
-    if first is None:
-        return place, [], frozenset()
-    table, last = RECORDS.c, first + _PORTION - 1
-    new = select(table.id, table.kind, table.payload, table.sequence).where(
-        table.kind.in_(_KINDS), table.sequence >= first, table.sequence <= last
-    )
-    records = connection.execute(new).all()
-    concerned = {subject_of(one.id) for one in records if one.kind != ERASURE}
-    for one in records:
-        if one.kind == ERASURE:
-            concerned |= set(_erased(connection, one.payload))
-    found = {id: case for id in sorted(concerned) if (case := _row(connection, id))}
-    scopes = {id: _scope(connection, id) for id in found}
-    rows = [{**case, "scope": scope_id(scopes[id])} for id, case in found.items()]
-    return max(one.sequence for one in records), rows, frozenset(scopes.values())
-
-
-def _erased(connection: Connection, payload: str) -> Iterator[str]:
+def _erased(connection: Connection, erasure: Entry) -> Iterator[str]:
     """The cases from which an erasure removed content."""
-    spans: Any = values(payload, ("records",)).get("records", ())
+    spans: Any = values(erasure.payload, ("records",)).get("records", ())
     table = RECORDS.c
     for first, last in spans:
         ids = select(table.id).where(table.sequence >= first, table.sequence <= last)

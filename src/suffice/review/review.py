@@ -35,14 +35,14 @@ from suffice.log.decision import (
     value_of,
 )
 from suffice.log.entry import Choice, Entry, Record, entry_of, find
-from suffice.log.erasure import KIND as ERASURE
+from suffice.log.follower import ERASURE
 from suffice.log.log import NOWHERE, PAGE, Log, Why
 from suffice.log.tables import RECORDS
 from suffice.log.trace import Trace
 from suffice.review.actions import LONGEST, MARK, Action, Mark, Marked, marked
 from suffice.review.case import DECIDED, FEEDBACK, Act, Case, Rating, case_of, note
 from suffice.review.labels import Estimate, estimate, labelled, strata
-from suffice.review.queue import Counts, Wanted, counted, following, refresh, selected
+from suffice.review.queue import Counts, Queue, Wanted, counted, following, selected
 from suffice.sql.toolkit import Connection, not_, select
 from suffice.types import Source, Verdict
 
@@ -255,7 +255,7 @@ class Review:
         self, wanted: Wanted | None = None, most: int = PAGE, reader: Reader | None = None
     ) -> list[Case]:
         """A selection of the review queue; with a reader, only cases that it may read."""
-        refresh(self.log.database)
+        Queue(self.log.database).catch_up()
         with self.log.database.reading() as connection:
             ids = selected(connection, wanted or Wanted(), most, reader)
             found = [find(connection, id) for id in ids]
@@ -263,13 +263,13 @@ class Review:
 
     def counts(self, reader: Reader | None = None) -> Counts:
         """The number of cases by state, reason and assignee."""
-        refresh(self.log.database)
+        Queue(self.log.database).catch_up()
         with self.log.database.reading() as connection:
             return counted(connection, reader)
 
     def next(self, name: str, wanted: Wanted | None = None, reader: Reader | None = None) -> str:
         """The id of the case after this one in a selection; empty if there is no other."""
-        refresh(self.log.database)
+        Queue(self.log.database).catch_up()
         with self.log.database.reading() as connection:
             return following(connection, name, wanted or Wanted(), reader)
 

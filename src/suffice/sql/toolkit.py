@@ -44,6 +44,7 @@ try:
         or_,
         select,
         text,
+        union_all,
         update,
     )
     from sqlalchemy.dialects import postgresql, sqlite
@@ -96,6 +97,7 @@ __all__ = [
     "select",
     "sqlite",
     "text",
+    "union_all",
     "update",
 ]
 

@@ -8,8 +8,11 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from suffice.lab.calibrate.certificate import Certificate
+from suffice.lab.monitor.monitor import Monitor
+from suffice.lab.monitor.state import State, stored
 from suffice.log.chain import Clock
 from suffice.log.decision import Filing, of_verdict
+from suffice.log.follower import Cursor, write_cursor
 from suffice.log.log import Log
 from suffice.settings import CollectionSettings, RecordSettings, VerdictSettings
 from suffice.sql.database import Database
@@ -44,6 +47,19 @@ class MovingClock:
 
     def later(self, **span: float) -> None:
         self.now += timedelta(**span)
+
+
+def caught_up(monitor: Monitor) -> State:
+    """The state after all records of the log were read."""
+    monitor.catch_up()
+    monitor.sample()
+    return monitor.state
+
+
+def write_state(log: Log, state: State) -> None:
+    """Store this state of the monitor."""
+    with log.database.writing() as connection:
+        write_cursor(connection, "monitor", Cursor(state.sequence, stored(state)))
 
 
 def evidence(question: str, similarity: float = 0.7) -> Evidence:

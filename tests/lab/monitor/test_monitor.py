@@ -10,17 +10,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from sqlalchemy import inspect, select, update
+from sqlalchemy import inspect
 
 from suffice.errors import Unreadable
 from suffice.lab.calibrate.certificate import Certificate
 from suffice.lab.monitor.metrics import DEEP_CHECK, Metric, figures
-from suffice.lab.monitor.monitor import MAIL, Jobs, Monitor, in_force, read_certificates
-from suffice.lab.monitor.state import Job, State
+from suffice.lab.monitor.monitor import JOBS, MAIL, Jobs, Monitor, in_force, read_certificates
+from suffice.lab.monitor.state import State
 from suffice.log.entry import Choice
+from suffice.log.follower import read_cursor, write_cursor
 from suffice.log.log import Log
 from suffice.log.setup import (
-    METADATA,
     MONITOR,
     Guarantee,
     Status,
@@ -40,7 +40,15 @@ from suffice.settings import (
 )
 from suffice.types import Action, GateDecision, Level
 from suffice.verdict.route import read_routes
-from tests.lab.monitor.stream import MovingClock, answer, certificate, open_log, refusal, write
+from tests.lab.monitor.stream import (
+    MovingClock,
+    answer,
+    caught_up,
+    certificate,
+    open_log,
+    refusal,
+    write,
+)
 
 QUIET = MonitorSettings(weekly_served=0, weekly_withheld=0)
 
@@ -55,7 +63,7 @@ def monitor(
 
 def guarantee(watch: Monitor) -> Guarantee:
     """After all records of the log were read."""
-    watch.catch_up()
+    caught_up(watch)
     return watch.guarantee
 
 
@@ -70,7 +78,7 @@ def test_the_six_metrics_are_read_from_the_log(log: Log, clock: MovingClock) -> 
     log.write(replace(answer(faithfulness=0.0), repeats="another"))
     Review(log).feedback(served, Rating.DOWN)
     Review(log).feedback(served, Rating.UP)
-    state = monitor(log, clock).catch_up()
+    state = caught_up(monitor(log, clock))
     found = {metric: value(state, metric, clock) for metric in Metric}
     assert found == {
         Metric.FAITHFULNESS: 0.75,
@@ -89,9 +97,9 @@ def test_a_fabricated_citation_raises_an_alarm_at_once_that_clears_after_the_win
     log.write(answer(fabricated=True))
     watch = monitor(log, clock)
     with caplog.at_level(logging.INFO, "suffice.monitor"):
-        watch.catch_up()
+        caught_up(watch)
         clock.later(days=8)
-        assert watch.catch_up().alarms == ()
+        assert caught_up(watch).alarms == ()
     assert [one.fields()["what"] for one in log.entries(Choice(kind="alarm"))] == [
         "raised",
         "cleared",
@@ -114,9 +122,9 @@ def play(log: Log, clock: MovingClock, days: int, each: int, **kind: float) -> N
 def test_a_drop_of_faithfulness_raises_its_alarm(log: Log, clock: MovingClock) -> None:
     watch = monitor(log, clock)
     play(log, clock, 10, 20, faithfulness=0.9)
-    assert watch.catch_up().alarms == ()
+    assert caught_up(watch).alarms == ()
     play(log, clock, 7, 20, faithfulness=0.8)
-    found = {alarm.metric: alarm for alarm in watch.catch_up().alarms}
+    found = {alarm.metric: alarm for alarm in caught_up(watch).alarms}
     assert found.keys() == {Metric.FAITHFULNESS, Metric.FACT_SCORE}
     assert found[Metric.FAITHFULNESS].value == pytest.approx(0.8, abs=0.03)
     assert found[Metric.FAITHFULNESS].baseline == pytest.approx(0.9, abs=0.03)
@@ -126,7 +134,7 @@ def test_a_drop_below_the_published_limit_raises_none(log: Log, clock: MovingClo
     watch = monitor(log, clock)
     play(log, clock, 10, 20, faithfulness=0.9)
     play(log, clock, 7, 20, faithfulness=0.87)
-    state = watch.catch_up()
+    state = caught_up(watch)
     assert state.alarms == ()
     assert state.of(Metric.FAITHFULNESS).rejected  # the change is noticed, and it is small
 
@@ -137,15 +145,15 @@ def test_few_bad_answers_raise_none(log: Log, clock: MovingClock) -> None:
     play(log, clock, 10, 10, faithfulness=0.9)
     clock.later(days=7)
     log.write(answer(faithfulness=0.0))
-    assert watch.catch_up().alarms == ()
+    assert caught_up(watch).alarms == ()
 
 
 def test_withholding_twice_as_often_raises_its_alarm(log: Log, clock: MovingClock) -> None:
     watch = monitor(log, clock)
     play(log, clock, 10, 30, withheld=0.1)
-    watch.catch_up()
+    caught_up(watch)
     play(log, clock, 7, 30, withheld=0.5)
-    assert [alarm.metric for alarm in watch.catch_up().alarms] == [Metric.WITHHOLD_RATE]
+    assert [alarm.metric for alarm in caught_up(watch).alarms] == [Metric.WITHHOLD_RATE]
 
 
 # The guarantee
@@ -191,7 +199,7 @@ def test_a_suspended_certificate_stays_suspended_when_others_were_seen(
     first = certificate(tmp_path / "t.json", [0.9 + n / 4000 for n in range(300)])
     other = certificate(tmp_path / "other.json", [0.5], gate=0.7)
     watch = monitor(log, clock, first)
-    watch.catch_up()
+    caught_up(watch)
     write(log, [answer(confidence=0.5 + n / 400) for n in range(60)], first)
     held = guarantee(watch)
     assert held.status is Status.SUSPENDED
@@ -216,12 +224,12 @@ def test_two_certificates_on_one_store_are_tested_side_by_side(
     watch = replace(Monitor.of(log, both), clock=clock)
     one = monitor(log, clock, high)
     first, second = watch.certificates.values()
-    watch.catch_up()
+    caught_up(watch)
     for n in range(40):
         live = answer(confidence=0.9 + 0.075 * (n * 17 % 40) / 40)
         write(log, [live], high)
         write(log, [live], low)  # drift
-        (one if n % 2 else watch).catch_up()
+        caught_up(one if n % 2 else watch)
     state = watch.state
     assert state.guarantee(first).status is Status.ACTIVE
     assert state.guarantee(second).status is Status.SUSPENDED
@@ -234,11 +242,11 @@ def test_the_tests_of_old_certificates_are_dropped_and_suspensions_are_kept(
 ) -> None:
     first = certificate(tmp_path / "t.json", [0.9 + n / 4000 for n in range(300)])
     watch = monitor(log, clock, first)
-    watch.catch_up()
+    caught_up(watch)
     write(log, [answer(confidence=0.5 + n / 400) for n in range(60)], first)
     held = guarantee(watch)
     for n in range(60):
-        monitor(log, clock, certificate(tmp_path / "n.json", [0.5], gate=n / 100)).catch_up()
+        caught_up(monitor(log, clock, certificate(tmp_path / "n.json", [0.5], gate=n / 100)))
     assert len(watch.state.certificates) == 50
     assert held.certificate not in watch.state.certificates
     assert watch.guarantee == held
@@ -270,16 +278,18 @@ def test_a_state_of_an_older_version_is_read(
     """It has one certificate; still older ones do not list the suspended guarantees."""
     own = certificate(tmp_path / "t.json", [0.9 + n / 4000 for n in range(300)])
     watch = monitor(log, clock, own)
-    watch.catch_up()
+    caught_up(watch)
     write(log, [answer(confidence=0.5 + n / 400) for n in range(60)], own)
     held = guarantee(watch)
     with log.database.writing() as connection:
-        tree = json.loads(connection.scalars(select(MONITOR.c.body)).one())
+        cursor = read_cursor(connection, MONITOR)
+        tree = json.loads(cursor.state)
         (raw,) = tree.pop("certificates").values()
         old = {"guarantee": raw["guarantee"], "exchangeability": raw["test"], "gate": raw["gate"]}
         suspensions = tree.pop("suspended")
         old |= {"suspended": suspensions} if listed else {}
-        connection.execute(update(MONITOR).values(body=json.dumps({**tree, **old})))
+        older = json.dumps({**tree, **old, "sequence": cursor.sequence, "sampled": ""})
+        write_cursor(connection, MONITOR, replace(cursor, state=older))
     collection = CollectionSettings(verdict=own)
     ids = suspended_certificates(collection, watch.settings, log.database)
     assert ids == {held.certificate}
@@ -344,10 +354,8 @@ def test_processes_that_update_at_once_count_each_record_once(
         log.write(answer(fabricated=True))
     watch = [replace(monitor(log, clock), deep=True, chance=lambda: 0.05) for _ in range(4)]
     with ThreadPoolExecutor(4) as pool:
-        list(pool.map(lambda one: one.catch_up(), watch))
-    state, version = watch[0].store.read()
-    assert watch[0].store.save(state, version)
-    assert not watch[1].store.save(State(), version, [Job(MAIL, "x")])  # it had read too early
+        list(pool.map(caught_up, watch))
+    state = watch[0].state
     assert figures(state.of(Metric.FAITHFULNESS).days, clock().date(), QUIET).window.count == 40
     test = state.of(Metric.FAITHFULNESS).test
     assert test is not None
@@ -360,7 +368,7 @@ def test_processes_that_update_at_once_count_each_record_once(
 
 def test_the_state_survives_a_restart(log: Log, clock: MovingClock) -> None:
     play(log, clock, 2, 5, faithfulness=0.9)
-    before = monitor(log, clock).catch_up()
+    before = caught_up(monitor(log, clock))
     again = monitor(log, clock)
     assert not again.update()
     after = again.state
@@ -377,7 +385,7 @@ def test_a_share_of_drafted_answers_and_urgent_changes_become_jobs(
     chances = iter([0.05, 0.5] * 5)
     watch = monitor(log, clock, mail=MailSettings(host="localhost", sender="a@b", to=("c@d",)))
     watch = replace(watch, deep=True, chance=lambda: next(chances))
-    watch.catch_up()
+    caught_up(watch)
     jobs = Jobs(log.database)
     assert jobs.waiting() == {DEEP_CHECK: 5, MAIL: 1}
     claimed = jobs.claim((MAIL,))
@@ -390,6 +398,5 @@ def test_a_share_of_drafted_answers_and_urgent_changes_become_jobs(
 
 def test_the_tables_are_those_the_migrations_make(log: Log) -> None:
     with log.database.reading() as connection:
-        for table in METADATA.tables.values():
-            there = {one["name"] for one in inspect(connection).get_columns(table.name)}
-            assert there == {one.name for one in table.columns}
+        there = {column["name"] for column in inspect(connection).get_columns(JOBS.name)}
+        assert there == {column.name for column in JOBS.columns}

@@ -16,8 +16,16 @@ import pytest
 
 from suffice.errors import SettingsError
 from suffice.lab.monitor.metrics import DEEP_CHECK
-from suffice.lab.monitor.monitor import MAIL, SAMPLE, Jobs, Monitor, Stratum, Weekly
-from suffice.lab.monitor.state import Job
+from suffice.lab.monitor.monitor import (
+    MAIL,
+    SAMPLE,
+    Job,
+    Jobs,
+    Monitor,
+    Stratum,
+    Weekly,
+    add_jobs,
+)
 from suffice.lab.monitor.worker import DeepChecks, Mailer, MonitorWorker, stronger_tier
 from suffice.log.decision import Filing
 from suffice.log.entry import Choice, Record
@@ -286,8 +294,8 @@ def test_the_worker_survives_a_failing_round(log: Log, clock: MovingClock) -> No
 def test_a_job_that_cannot_be_done_is_given_up(log: Log, clock: MovingClock) -> None:
     seconds = [0.0]
     watch = replace(monitor(log, clock, Settings()), seconds=lambda: seconds[0])
-    state, version = watch.store.read()
-    watch.store.save(state, version, [Job(DEEP_CHECK, "gone")])
+    with log.database.writing() as connection:
+        add_jobs(connection, [Job(DEEP_CHECK, "gone")], due=0.0)
     worker = MonitorWorker(watch, lambda: DeepChecks(log, HashEmbedder(), Doubtful()))
     for _ in range(5):
         worker.round()

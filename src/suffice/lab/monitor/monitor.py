@@ -31,24 +31,25 @@ from suffice.lab.monitor.metrics import (
     observe,
 )
 from suffice.lab.monitor.state import (
-    JOBS,
     Alarm,
     DeepCounts,
-    Job,
     State,
-    StateStore,
     Tested,
     Tracked,
+    state_at,
+    stored,
 )
 from suffice.log.chain import Clock, now, read_time, timestamp
 from suffice.log.decision import QUEUE, VERDICT, subject_of
-from suffice.log.entry import Choice, Record, entry_of, values
+from suffice.log.entry import Choice, Entry, Record, values
+from suffice.log.follower import Cursor, Follower, move_cursor, read_cursor
 from suffice.log.log import Log, Why
-from suffice.log.setup import Guarantee, Status, default_thresholds, strict_thresholds
+from suffice.log.setup import MONITOR, Guarantee, Status, default_thresholds, strict_thresholds
 from suffice.log.tables import RECORDS
 from suffice.settings import MonitorSettings, Settings
+from suffice.sql.columns import number, real, text
 from suffice.sql.database import Database
-from suffice.sql.toolkit import Connection, delete, func, select, update
+from suffice.sql.toolkit import Connection, MetaData, Table, delete, func, select, update, upsert
 from suffice.types import Action
 from suffice.verdict.thresholds import Thresholds
 from suffice.webhooks import ALARM, GUARANTEE
@@ -271,13 +272,40 @@ _CLAIM = 600.0
 """Seconds after which another process may take over the job of a process that died."""
 _WAIT = 60.0
 
+JOBS = Table(
+    "monitor_jobs",
+    MetaData(),
+    text("id", key=True),
+    text("kind"),
+    text("record"),
+    real("due"),
+    number("attempts"),
+    text("problem"),
+)
+
 
 @dataclass(frozen=True, slots=True)
-class Claimed:
-    id: str
+class Job:
+    """A background job about one record."""
+
     kind: str
     record: str
-    attempts: int
+    attempts: int = 0
+
+    @property
+    def id(self) -> str:
+        return f"{self.kind} {self.record}"
+
+
+def add_jobs(connection: Connection, jobs: Sequence[Job], due: float) -> None:
+    """Add the jobs that do not exist yet."""
+    rows = [
+        {"id": job.id, "kind": job.kind, "record": job.record, "due": due, "attempts": 0}
+        for job in jobs
+    ]
+    if rows:
+        new = upsert(connection, JOBS).on_conflict_do_nothing()
+        connection.execute(new, [{**row, "problem": ""} for row in rows])
 
 
 class Jobs:
@@ -287,7 +315,7 @@ class Jobs:
         self._database = database
         self._clock = clock
 
-    def claim(self, kinds: tuple[str, ...]) -> Claimed | None:
+    def claim(self, kinds: tuple[str, ...]) -> Job | None:
         """Take the job that has been due the longest."""
         now = self._clock()
         due = (JOBS.c.due <= now, JOBS.c.kind.in_(kinds))
@@ -300,13 +328,13 @@ class Jobs:
             if row is None:
                 return None
             connection.execute(update(JOBS).where(JOBS.c.id == row.id).values(due=now + _CLAIM))
-            return Claimed(row.id, row.kind, row.record, row.attempts)
+            return Job(row.kind, row.record, row.attempts)
 
-    def done(self, job: Claimed) -> None:
+    def done(self, job: Job) -> None:
         with self._database.writing() as connection:
             connection.execute(delete(JOBS).where(JOBS.c.id == job.id))
 
-    def failed(self, job: Claimed, problem: str) -> bool:
+    def failed(self, job: Job, problem: str) -> bool:
         """Try again later, or drop the job after the last attempt; return whether it is kept."""
         attempts = job.attempts + 1
         if attempts >= ATTEMPTS:
@@ -356,18 +384,31 @@ class Stratum:
 
 @dataclass(frozen=True, slots=True)
 class Weekly:
-    """Draws the sample of one log."""
+    """Draws the sample of one log. The state of its cursor is the time up to which the sample was
+    drawn."""
 
     log: Log
     settings: Settings
     random: random.Random = field(default_factory=random.SystemRandom)
 
-    def due(self, sampled: str, now: datetime) -> str | None:
-        """The end of the week to sample; `None` if the week is not over. The first call starts the
-        first week."""
-        if not sampled:
-            return timestamp(now)
-        return timestamp(read_time(sampled) + WEEK) if now - read_time(sampled) >= WEEK else None
+    @property
+    def cursor(self) -> Cursor:
+        with self.log.database.reading() as connection:
+            return read_cursor(connection, "weekly_sample")
+
+    def draw_if_due(self, now: datetime) -> int:
+        """Draw the sample of a week that is over; return the number of answers. The first call
+        starts the first week."""
+        before = self.cursor
+        begin = read_time(before.state) if before.state else None
+        if begin is not None and now - begin < WEEK:
+            return 0
+        until = timestamp(now if begin is None else begin + WEEK)
+        # The cursor moves first: two processes would otherwise both draw from this week.
+        moved = move_cursor(
+            self.log.database, "weekly_sample", before, replace(before, state=until)
+        )
+        return self.draw(before.state, until) if moved and before.state else 0
 
     def draw(self, since: str, until: str) -> int:
         """Send the sample of a week for review; return the number of answers."""
@@ -426,12 +467,20 @@ class Weekly:
 
 
 _LOG = logging.getLogger("suffice.monitor")
-_PORTION = 500
 _URGENT = ("raised", "suspended")
 
 
 @dataclass(frozen=True, slots=True)
-class Monitor:
+class Progress:
+    """The next state of the monitor, what it has to report, and new jobs."""
+
+    state: State
+    changes: tuple[Change, ...]
+    jobs: tuple[Job, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Monitor(Follower[Progress]):
     """Monitors one log. Thread-safe; any number of processes may monitor it."""
 
     log: Log
@@ -443,6 +492,14 @@ class Monitor:
     clock: Clock = now
     seconds: Callable[[], float] = time.time
     chance: Callable[[], float] = field(default=random.SystemRandom().random)
+    database: Database = field(init=False)
+
+    name = MONITOR
+    kinds = KINDS
+    portion = 500
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "database", self.log.database)
 
     @classmethod
     def of(cls, log: Log, settings: Settings, *, deep: bool = False) -> Monitor:
@@ -460,50 +517,30 @@ class Monitor:
         return self.state.guarantee(self.certificate)
 
     @property
-    def store(self) -> StateStore:
-        return StateStore(self.log.database)
-
-    @property
     def state(self) -> State:
-        return self.store.read()[0]
+        with self.database.reading() as connection:
+            return state_at(read_cursor(connection, self.name))
 
-    def catch_up(self) -> State:
-        """Read all records of the log that have not been read yet, and draw the weekly sample if it
-        is due."""
-        while self.update():
-            pass
-        self.sample()
-        return self.state
+    def sample(self) -> int:
+        """Draw the weekly sample if it is due; return the number of answers sent for review."""
+        return Weekly(self.log, self.settings).draw_if_due(self.clock())
 
-    def update(self) -> bool:
-        """Read some more records; return whether there may be more."""
-        before, version = self.store.read()
-        observed, more = self._new(before.sequence)
+    def read(
+        self, connection: Connection, cursor: Cursor, entries: Sequence[Entry]
+    ) -> Progress | None:
+        before, similar = state_at(cursor), self.settings.search.min_dense_similarity
+        observed = [observe(entry, similar) for entry in entries]
         step = Step(self.settings.monitor, tuple(self.certificates.values()), self.clock())
         after = step.after(before, observed)
-        found = list(changes(before, after, self.settings.monitor))
+        found = tuple(changes(before, after, self.settings.monitor))
         if not observed and not found and after == before:
-            return False
-        # Written before the state: after a crash in between, they are repeated with the same ids.
-        self._report(found)
-        if not self.store.save(after, version, self._jobs(observed, found), self.seconds()):
-            return True  # another process was first
-        for one in found:
-            level = logging.WARNING if one.what in _URGENT else logging.INFO
-            kind = "Guarantee" if one.about == GUARANTEE else "Alarm"
-            _LOG.log(level, "%s %s: %s", kind, one.what, one.text)
-        return more
+            return None
+        return Progress(after, found, self._jobs(observed, found))
 
-    def _new(self, after: int) -> tuple[list[Observed], bool]:
-        asked = select(RECORDS).where(RECORDS.c.sequence > after, RECORDS.c.kind.in_(KINDS))
-        similar = self.settings.search.min_dense_similarity
-        with self.log.database.reading() as connection:
-            rows = connection.execute(asked.order_by(RECORDS.c.sequence).limit(_PORTION)).all()
-        return [observe(entry_of(row), similar) for row in rows], len(rows) == _PORTION
-
-    def _report(self, found: Sequence[Change]) -> None:
-        """Write changes to the log, so that removing them is detectable and webhooks send them."""
-        for one in found:
+    def announce(self, change: Progress) -> None:
+        """Write changes to the log, so that removing them is detectable and webhooks send them.
+        They have the same ids whenever and by whichever process they are written."""
+        for one in change.changes:
             fields = {"about": one.about, "what": one.what, "text": one.text}
             figures = {"value": one.value, "baseline": one.baseline}
             kind, more = ALARM, {}
@@ -511,22 +548,22 @@ class Monitor:
                 kind, more = GUARANTEE, {"certificate": one.certificate}
             self.log.append(Record(kind, {**fields, **figures, **more}, id=one.id, once=True))
 
-    def _jobs(self, observed: Sequence[Observed], found: Sequence[Change]) -> list[Job]:
+    def apply(self, connection: Connection, change: Progress) -> None:
+        add_jobs(connection, change.jobs, self.seconds())
+        for one in change.changes:
+            level = logging.WARNING if one.what in _URGENT else logging.INFO
+            kind = "Guarantee" if one.about == GUARANTEE else "Alarm"
+            _LOG.log(level, "%s %s: %s", kind, one.what, one.text)
+
+    def state_after(self, change: Progress) -> str:
+        return stored(change.state)
+
+    def _jobs(self, observed: Sequence[Observed], found: Sequence[Change]) -> tuple[Job, ...]:
         share = self.settings.monitor.deep_share if self.deep else 0.0
         drawn = [one for one in observed if one.drafted and share and self.chance() < share]
         mail = self.settings.monitor.mail.host
         urgent = [one for one in found if mail and one.what in _URGENT]
-        jobs = [Job(DEEP_CHECK, one.id) for one in drawn]
-        return [*jobs, *(Job(MAIL, one.id) for one in urgent)]
-
-    def sample(self) -> int:
-        """Draw the weekly sample if it is due; return the number of answers sent for review."""
-        before, version = self.store.read()
-        weekly = Weekly(self.log, self.settings)
-        until = weekly.due(before.sampled, self.clock())
-        if until is None:
-            return 0
-        # The week is marked as sampled first: two processes would otherwise both draw from it.
-        if not self.store.save(replace(before, sampled=until), version) or not before.sampled:
-            return 0
-        return weekly.draw(before.sampled, until)
+        return (
+            *(Job(DEEP_CHECK, one.id) for one in drawn),
+            *(Job(MAIL, one.id) for one in urgent),
+        )

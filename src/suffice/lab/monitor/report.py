@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import date
 from typing import Any
 
 from suffice.lab.calibrate.certificate import Certificate
 from suffice.lab.monitor.metrics import METRICS, Martingale, Metric, figures
-from suffice.lab.monitor.monitor import Jobs, Monitor, in_force
+from suffice.lab.monitor.monitor import Jobs, Monitor, Weekly, in_force
 from suffice.lab.monitor.state import DeepCounts, State
 from suffice.log.setup import Guarantee, Status
 from suffice.settings import MonitorSettings
@@ -17,13 +16,8 @@ Tree = dict[str, Any]
 
 
 def report_of(monitor: Monitor) -> Tree:
-    """The current report of a monitor."""
-    waiting, today = Jobs(monitor.log.database).waiting(), monitor.clock().date()
-    return report(monitor, monitor.state, today, waiting)
-
-
-def report(monitor: Monitor, state: State, today: date, waiting: Mapping[str, int]) -> Tree:
-    """Everything that the monitor knows. `waiting` counts the pending jobs of each kind."""
+    """Everything that the monitor knows now."""
+    state, today = monitor.state, monitor.clock().date()
     settings, main = monitor.settings.monitor, monitor.certificate
     return {
         "time": state.time or None,
@@ -41,8 +35,8 @@ def report(monitor: Monitor, state: State, today: date, waiting: Mapping[str, in
         "metrics": {metric.value: _metric(state, metric, settings, today) for metric in Metric},
         "alarms": [alarm.metric.value for alarm in state.alarms],
         "deep_checks": _deep(state.deep),
-        "waiting": dict(waiting),
-        "sampled": state.sampled or None,
+        "waiting": Jobs(monitor.database).waiting(),
+        "sampled": Weekly(monitor.log, monitor.settings).cursor.state or None,
     }
 
 

@@ -1,14 +1,9 @@
-"""The state of the monitor, in one row of the store.
-
-An update reads the row, computes without a lock, and writes only if the row has not changed since.
-If several processes update at once, one succeeds and the others start again from its result, so
-each record is counted exactly once.
-"""
+"""The state of the monitor, and how the cursor of the monitor stores it."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,30 +12,8 @@ import numpy as np
 from suffice.lab.calibrate.certificate import Certificate
 from suffice.lab.monitor.metrics import METRICS, Days, Martingale, Mean, Metric, Side
 from suffice.log.decision import plain, value_of
-from suffice.log.setup import METADATA, MONITOR, Guarantee, suspended_in
-from suffice.sql.database import Database
-from suffice.sql.toolkit import (
-    BigInteger,
-    Column,
-    Double,
-    Table,
-    Text,
-    postgresql,
-    select,
-    sqlite,
-    update,
-)
-
-JOBS = Table(
-    "monitor_jobs",
-    METADATA,
-    Column("id", Text, primary_key=True),
-    Column("kind", Text, nullable=False),
-    Column("record", Text, nullable=False),
-    Column("due", Double, nullable=False),
-    Column("attempts", BigInteger, nullable=False),
-    Column("problem", Text, nullable=False),
-)
+from suffice.log.follower import Cursor
+from suffice.log.setup import Guarantee, suspended_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +59,7 @@ class Tested:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """Everything that the monitor knows. `sequence` and `time` belong to the last record read;
-    `sampled` is the time up to which the weekly sample was drawn."""
+    """Everything that the monitor knows. `sequence` and `time` belong to the last record read."""
 
     sequence: int = 0
     time: str = ""
@@ -95,7 +67,6 @@ class State:
     alarms: tuple[Alarm, ...] = ()
     certificates: Mapping[str, Tested] = field(default_factory=dict)
     """By id, the one that was seen first before the others."""
-    sampled: str = ""
     deep: DeepCounts = field(default_factory=DeepCounts)
     suspended: tuple[Guarantee, ...] = ()
     """Every guarantee that was ever suspended: a certificate does not recover by itself."""
@@ -120,49 +91,18 @@ class State:
         return self.tracked.get(metric) or Tracked(test=Martingale.of(side) if side else None)
 
 
-@dataclass(frozen=True, slots=True)
-class Job:
-    """A background job about one record."""
-
-    kind: str
-    record: str
-
-    @property
-    def id(self) -> str:
-        return f"{self.kind} {self.record}"
+def stored(state: State) -> str:
+    """The state as JSON, without the number of the last record, which the cursor has."""
+    return json.dumps(_tree(state), separators=(",", ":"))
 
 
-class StateStore:
-    """Reads and writes the state. Safe across threads and processes."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
-    def read(self) -> tuple[State, int]:
-        """The state and its version."""
-        with self._database.reading() as connection:
-            row = connection.execute(select(MONITOR.c.version, MONITOR.c.body)).one()
-        return (_state(json.loads(row.body)) if row.body else State()), int(row.version)
-
-    def save(self, state: State, version: int, jobs: Sequence[Job] = (), due: float = 0.0) -> bool:
-        """Write the state with its jobs, unless another process has written since `version`."""
-        body = json.dumps(_tree(state), separators=(",", ":"))
-        special = postgresql if self._database.dialect == "postgresql" else sqlite
-        with self._database.writing() as connection:
-            mine = update(MONITOR).where(MONITOR.c.id == 1, MONITOR.c.version == version)
-            if not connection.execute(mine.values(version=version + 1, body=body)).rowcount:
-                return False
-            for job in jobs:
-                row = special.insert(JOBS).values(
-                    id=job.id, kind=job.kind, record=job.record, due=due, attempts=0, problem=""
-                )
-                connection.execute(row.on_conflict_do_nothing())
-            return True
+def state_at(cursor: Cursor) -> State:
+    """The state that is stored with a cursor."""
+    return _state(cursor.sequence, json.loads(cursor.state)) if cursor.state else State()
 
 
 def _tree(state: State) -> dict[str, Any]:
     return {
-        "sequence": state.sequence,
         "time": state.time,
         "tracked": {
             metric.value: {
@@ -181,15 +121,14 @@ def _tree(state: State) -> dict[str, Any]:
             }
             for id, one in state.certificates.items()
         },
-        "sampled": state.sampled,
         "deep": plain(state.deep, whole=True),
         "suspended": plain(state.suspended, whole=True),
     }
 
 
-def _state(tree: Mapping[str, Any]) -> State:
+def _state(sequence: int, tree: Mapping[str, Any]) -> State:
     return State(
-        tree["sequence"],
+        sequence,
         tree["time"],
         {
             Metric(name): Tracked(
@@ -201,7 +140,6 @@ def _state(tree: Mapping[str, Any]) -> State:
         },
         value_of(tuple[Alarm, ...], tree["alarms"]),
         _certificates(tree),
-        tree["sampled"],
         value_of(DeepCounts, tree["deep"]),
         suspended_in(tree),
     )

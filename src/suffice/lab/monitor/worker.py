@@ -17,7 +17,7 @@ from typing import Any
 
 from suffice.errors import SettingsError, StoreError, SufficeError
 from suffice.lab.monitor.metrics import DEEP_CHECK
-from suffice.lab.monitor.monitor import MAIL, Claimed, Jobs, Monitor
+from suffice.lab.monitor.monitor import MAIL, Job, Jobs, Monitor
 from suffice.log.decision import about, decision_of
 from suffice.log.entry import Entry
 from suffice.log.index import DecisionIndex
@@ -232,12 +232,12 @@ class MonitorWorker:
         while not self._closed.is_set() and (job := self._next(kinds)) is not None:
             self._do(job)
 
-    def _next(self, kinds: tuple[str, ...]) -> Claimed | None:
+    def _next(self, kinds: tuple[str, ...]) -> Job | None:
         """The next job. Deep checks wait while requests need the models."""
         able = kinds if self._idle() else tuple(kind for kind in kinds if kind != DEEP_CHECK)
         return self._jobs.claim(able) if able else None
 
-    def _do(self, job: Claimed) -> None:
+    def _do(self, job: Job) -> None:
         try:
             problem = self._done(job)
         except SufficeError as error:
@@ -247,7 +247,7 @@ class MonitorWorker:
         elif not self._jobs.failed(job, problem):
             _LOG.warning("Monitor: gave up on job %s: %s", job.id, problem)
 
-    def _done(self, job: Claimed) -> str:
+    def _done(self, job: Job) -> str:
         """Run a job once. Return why it failed, or ""."""
         if job.kind == MAIL and self._mailer is not None:
             return self._mailer.send(self._monitor.log.entry(job.record))
