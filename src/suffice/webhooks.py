@@ -23,7 +23,7 @@ from suffice.log.follower import Cursor, Follower, add_cursors
 from suffice.review.case import DECIDED, FEEDBACK
 from suffice.settings.record import WebhookSettings
 from suffice.sql.columns import number, real, text
-from suffice.sql.database import Database
+from suffice.sql.database import Database, claim_due
 from suffice.sql.toolkit import (
     Connection,
     MetaData,
@@ -254,17 +254,8 @@ class Outbox:
         can claim it after `seconds`."""
         table, now = DELIVERIES.c, self._clock()
         due = (table.state == WAITING, table.due <= now, table.webhook.in_(list(webhooks)))
-        with self._database.reading() as connection:
-            if connection.execute(select(table.id).where(*due).limit(1)).first() is None:
-                return None
-        with self._database.writing() as connection:
-            first = select(DELIVERIES).where(*due).order_by(table.due).limit(1)
-            row = connection.execute(first.with_for_update(skip_locked=True)).first()
-            if row is None:
-                return None
-            taken = update(DELIVERIES).where(table.id == row.id).values(due=now + seconds)
-            connection.execute(taken)
-            return _delivery(row)
+        row = claim_due(self._database, DELIVERIES, due, now + seconds)
+        return None if row is None else _delivery(row)
 
     def entry(self, delivery: Delivery) -> Entry:
         with self._database.reading() as connection:
@@ -311,17 +302,7 @@ class Outbox:
 
 
 def _delivery(row: Row[Any]) -> Delivery:
-    return Delivery(
-        row.id,
-        row.webhook,
-        row.event,
-        row.record,
-        row.state,
-        row.attempts,
-        row.due,
-        row.created,
-        row.problem,
-    )
+    return Delivery(**row._mapping)
 
 
 _LOG = logging.getLogger("suffice.webhooks")

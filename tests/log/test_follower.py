@@ -200,7 +200,7 @@ def test_an_older_store_keeps_its_cursors(
             "decisions": Cursor(7),
             "checkpoints": Cursor(4, "then"),
             "monitor": Cursor(6, json.dumps(BODY)),
-            "weekly_sample": Cursor(0, BODY["sampled"]),
+            "weekly_sample": Cursor(0, "2026-01-04T12:00:00.000000Z"),
         }
         assert cursor(log, "webhook ops") == Cursor(3)
         assert (monitor.state.sequence, monitor.state.deep.count) == (6, 2)

@@ -22,10 +22,9 @@ from suffice.lab.monitor.series import (
     series,
     step_of,
 )
-from suffice.lab.monitor.worker import Indexing
 from suffice.log.chain import timestamp
 from suffice.log.decision import Filing
-from suffice.log.index import DAY, HOUR, HOURS_KEPT, DecisionIndex
+from suffice.log.index import DAY, HOUR, HOURS_KEPT, DecisionIndex, Indexing
 from suffice.log.log import Log
 from suffice.log.tables import DECISIONS, INDEX_TABLES, RECORDS, TALLIES, USES
 from suffice.log.trace import Trace

@@ -374,7 +374,7 @@ class Schedule:
         self._last = Cursor()
         """The newest checkpoint that this process knows of."""
 
-    def sealed(self, head: Head) -> None:
+    def on_commit(self, head: Head) -> None:
         """Called with the state of the log after each commit."""
         with self._lock:
             if self._thread is None and not self._closed:

@@ -150,7 +150,7 @@ class Log:
             database,
             clock,
             queued=settings.durability == "queued",
-            sealed=self._schedule.sealed if self._schedule else lambda head: None,
+            on_commit=self._schedule.on_commit if self._schedule else lambda head: None,
         )
 
     @classmethod
@@ -178,8 +178,7 @@ class Log:
     def append(self, *records: Record) -> None:
         """Seal the records in one transaction and return when they are committed (with `durable:
         queued`, when they are queued). If this raises, the answer must not be released."""
-        known = self._writer.known
-        self._writer.append([self._prepare(record) for record in records if record.id not in known])
+        self._writer.append([self._prepare(record) for record in records])
 
     def append_if(self, check: Callable[[Connection], None], *records: Record) -> None:
         """Seal the records unless `check` raises. It sees every record sealed so far, and no other
@@ -190,7 +189,7 @@ class Log:
             check(connection)
             head = seal(connection, prepared, self._clock())
         if self._schedule:
-            self._schedule.sealed(head)
+            self._schedule.on_commit(head)
 
     def write(
         self,
@@ -200,8 +199,8 @@ class Log:
     ) -> str:
         """Record a verdict, and its gap and review queue entry if any. Return the id of its
         record."""
-        draw = self._sampler.verdict(verdict)
-        return self.file(queued(of_verdict(verdict, trace, filing), draw), filing)
+        records = of_verdict(verdict, trace, filing)
+        return self._append_decision(records, self._sampler.verdict(verdict), filing)
 
     def write_gate(
         self,
@@ -211,18 +210,17 @@ class Log:
         filing: Filing = NOWHERE,
     ) -> str:
         """Record a gate decision without an answer; return the id of its record."""
-        draw = self._sampler.gate(decision)
-        return self.file(queued(of_gate(evidence, decision, trace, filing), draw), filing)
+        records = of_gate(evidence, decision, trace, filing)
+        return self._append_decision(records, self._sampler.gate(decision), filing)
+
+    def _append_decision(self, records: list[Record], draw: Draw, filing: Filing) -> str:
+        setup = [filing.setup] if filing.setup else []
+        self.append(*setup, *queued(records, draw))
+        return records[0].id
 
     @property
     def eraser(self) -> Eraser:
         return Eraser(self.database, self._prepare, self._clock)
-
-    def file(self, records: Sequence[Record], filing: Filing) -> str:
-        """Append the records of one decision with its setup; return the id of the first."""
-        before = [filing.setup] if filing.setup else []
-        self.append(*before, *records)
-        return records[0].id
 
     # Reading
 

@@ -67,19 +67,19 @@ class Prepare:
         """Prepare a record. Fields in `never` are not stored, regardless of the settings."""
         caller, tag = record.caller.translate(_NO_TEXT), record.tag.translate(_NO_TEXT)
         fields = {WHO: [caller, tag], **self._masked(record)}
-        written = payload(fields, self.omit | never)
-        if len(written.text) > LARGEST:
+        prepared = payload(fields, self.omit | never)
+        if len(prepared.text) > LARGEST:
             raise StoreError(
-                f"The record has {len(written.text):,} characters, over the limit of {LARGEST:,}.",
+                f"The record has {len(prepared.text):,} characters, over the limit of {LARGEST:,}.",
                 remedy="Exclude large fields with record.omit_fields.",
             )
-        known = WHO not in self.omit
+        who_is_stored = WHO not in self.omit
         return Prepared(
             record.id,
             record.kind,
-            caller or None if known else None,
-            tag or None if known else None,
-            written,
+            caller or None if who_is_stored else None,
+            tag or None if who_is_stored else None,
+            prepared,
             record.once,
         )
 
@@ -134,11 +134,11 @@ def seal(connection: Connection, group: Sequence[Prepared], now: datetime) -> He
     """Append a group of records in order, skipping `once` records that already exist."""
     head = head_of(connection, hold=True)
     time, clock = _moment(head, now)
-    there = _there(connection, [record.id for record in group if record.once])
+    existing = _existing(connection, [record.id for record in group if record.once])
     link, sequence = head.link.encode(), head.sequence
     rows = []
     for record in group:
-        if record.id in there:
+        if record.id in existing:
             continue
         sequence += 1
         root, sealed = record.payload.root, record.payload.seal
@@ -158,7 +158,7 @@ def seal(connection: Connection, group: Sequence[Prepared], now: datetime) -> He
                 "payload": record.payload.text,
             }
         )
-        there |= {record.id} if record.once else set()
+        existing |= {record.id} if record.once else set()
     if not rows:
         return head
     connection.execute(_APPEND, rows)
@@ -168,7 +168,7 @@ def seal(connection: Connection, group: Sequence[Prepared], now: datetime) -> He
     return Head(head.log, sequence, link.decode(), time)
 
 
-def _there(connection: Connection, ids: Collection[str]) -> set[str]:
+def _existing(connection: Connection, ids: Collection[str]) -> set[str]:
     if not ids:
         return set()
     return set(connection.scalars(select(RECORDS.c.id).where(RECORDS.c.id.in_(ids))))
@@ -232,16 +232,16 @@ class Writer:
         clock: Clock,
         *,
         queued: bool = False,
-        sealed: Callable[[Head], None] = lambda head: None,
+        on_commit: Callable[[Head], None] = lambda head: None,
     ) -> None:
         self._database = database
         self._clock = clock
         self._queued = queued
-        self._sealed = sealed
+        self._on_commit = on_commit
         self._changed = threading.Condition()
         self._jobs: deque[_Job] = deque()
-        self.known: set[str] = set()
-        """Ids of `once` records that are known to be in the log."""
+        self._once: set[str] = set()
+        """Ids of `once` records that are in the log."""
         self._thread: threading.Thread | None = None
         self._problem: StoreError | None = None
         self._closed = False
@@ -250,8 +250,9 @@ class Writer:
             atexit.register(_finish, weakref.ref(self))
 
     def append(self, records: Sequence[Prepared]) -> None:
-        job = _Job(records)
-        self._hand_over(job)
+        job = _Job([record for record in records if record.id not in self._once])
+        with self._changed:
+            self._enqueue(job)
         if not self._queued:
             job.wait()
 
@@ -270,22 +271,21 @@ class Writer:
                 remedy=self._problem.remedy,
             )
 
-    def _hand_over(self, job: _Job) -> None:
-        with self._changed:
-            if self._closed or self._process != os.getpid():
-                raise StoreError(
-                    "The log is closed, or was opened by another process.",
-                    remedy="Open the log in the process that writes to it, after any fork.",
-                )
-            while self._queued and len(self._jobs) >= _WAITING and self._problem is None:
-                self._changed.wait(_AGAIN)
-            if self._queued and self._problem:
-                raise type(self._problem)(self._problem.message, remedy=self._problem.remedy)
-            self._jobs.append(job)
-            self._changed.notify_all()
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._run, name="record", daemon=True)
-                self._thread.start()
+    def _enqueue(self, job: _Job) -> None:
+        if self._closed or self._process != os.getpid():
+            raise StoreError(
+                "The log is closed, or was opened by another process.",
+                remedy="Open the log in the process that writes to it, after any fork.",
+            )
+        while self._queued and len(self._jobs) >= _WAITING and self._problem is None:
+            self._changed.wait(_AGAIN)
+        if self._queued and self._problem:
+            raise type(self._problem)(self._problem.message, remedy=self._problem.remedy)
+        self._jobs.append(job)
+        self._changed.notify_all()
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._run, name="record", daemon=True)
+            self._thread.start()
 
     def _run(self) -> None:
         while group := self._next():
@@ -317,14 +317,14 @@ class Writer:
         records = [record for job in group for record in job.records]
         with self._database.writing() as connection:
             head = seal(connection, records, self._clock())
-        self.known |= {record.id for record in records if record.once}
+        self._once |= {record.id for record in records if record.once}
         with self._changed:
             self._problem = None
             self._changed.notify_all()
         for job in group:
             job.done()
         try:
-            self._sealed(head)
+            self._on_commit(head)
         except Exception:  # the records are committed, whatever the callback does
             _LOG.exception("Post-commit callback failed; the records are safe.")
 
@@ -346,5 +346,5 @@ class Writer:
 
 def _finish(writer: weakref.ref[Writer]) -> None:
     """Write queued records before the process ends."""
-    if (found := writer()) is not None and not found._closed:
-        found.close()
+    if (open_writer := writer()) is not None and not open_writer._closed:
+        open_writer.close()

@@ -26,11 +26,11 @@ from suffice.lab.monitor.monitor import Monitor
 from suffice.lab.monitor.series import decision_index
 from suffice.lab.monitor.worker import (
     DeepChecks,
-    Indexing,
     MonitorWorker,
     open_deep_verifier,
     stronger_tier,
 )
+from suffice.log.index import Indexing
 from suffice.log.log import Log, Recorder
 from suffice.log.setup import ANSWERS, Guarantee, Setup, Status, suspended
 from suffice.models.batching import Lanes, SharedEmbedder, shared_verifier

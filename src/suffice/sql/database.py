@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from suffice.errors import StoreBusy, StoreMissing
 from suffice.sql.backend import Backend, Dialect, Engines, address, migrate
 from suffice.sql.postgresql import Postgresql
 from suffice.sql.sqlite import Sqlite
-from suffice.sql.toolkit import Connection, DBAPIError, PoolTimeout
+from suffice.sql.toolkit import (
+    ColumnElement,
+    Connection,
+    DBAPIError,
+    PoolTimeout,
+    Row,
+    Table,
+    select,
+    update,
+)
 
 
 class Database:
@@ -97,3 +107,20 @@ class Database:
                 f"All connections to {self.where} are in use.",
                 remedy="Try again later, or increase `store_wait_seconds` in the settings.",
             ) from problem
+
+
+def claim_due(
+    database: Database, table: Table, conditions: Sequence[ColumnElement[bool]], until: float
+) -> Row[Any] | None:
+    """Claim the row that meets the conditions and has been due the longest: it is due again at
+    `until`, so that another process can take it over if this one dies."""
+    first = select(table).where(*conditions).order_by(table.c.due, table.c.id).limit(1)
+    with database.reading() as connection:  # most of the time there is none, and nothing waits
+        if connection.execute(first).first() is None:
+            return None
+    with database.writing() as connection:
+        row = connection.execute(first.with_for_update(skip_locked=True)).first()
+        if row is not None:
+            claimed = update(table).where(table.c.id == row.id)
+            connection.execute(claimed.values(due=until))
+        return row

@@ -48,8 +48,17 @@ from suffice.log.setup import MONITOR, Guarantee, Status, default_thresholds, st
 from suffice.log.tables import RECORDS
 from suffice.settings import MonitorSettings, Settings
 from suffice.sql.columns import number, real, text
-from suffice.sql.database import Database
-from suffice.sql.toolkit import Connection, MetaData, Table, delete, func, select, update, upsert
+from suffice.sql.database import Database, claim_due
+from suffice.sql.toolkit import (
+    Connection,
+    MetaData,
+    Table,
+    delete,
+    func,
+    select,
+    update,
+    upsert,
+)
 from suffice.types import Action
 from suffice.verdict.thresholds import Thresholds
 from suffice.webhooks import ALARM, GUARANTEE
@@ -319,16 +328,8 @@ class Jobs:
         """Take the job that has been due the longest."""
         now = self._clock()
         due = (JOBS.c.due <= now, JOBS.c.kind.in_(kinds))
-        with self._database.reading() as connection:
-            if connection.execute(select(JOBS.c.id).where(*due).limit(1)).first() is None:
-                return None
-        with self._database.writing() as connection:
-            first = select(JOBS).where(*due).order_by(JOBS.c.due, JOBS.c.id).limit(1)
-            row = connection.execute(first.with_for_update(skip_locked=True)).first()
-            if row is None:
-                return None
-            connection.execute(update(JOBS).where(JOBS.c.id == row.id).values(due=now + _CLAIM))
-            return Job(row.kind, row.record, row.attempts)
+        row = claim_due(self._database, JOBS, due, now + _CLAIM)
+        return None if row is None else Job(row.kind, row.record, row.attempts)
 
     def done(self, job: Job) -> None:
         with self._database.writing() as connection:
