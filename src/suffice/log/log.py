@@ -18,11 +18,12 @@ from pathlib import Path
 from typing import Protocol
 
 from suffice.errors import StoreError
-from suffice.log import entry
 from suffice.log.chain import Clock, now
 from suffice.log.checkpoints import Checkpoint, Schedule, Signer
 from suffice.log.decision import QUEUE, Filing, of_gate, of_verdict
-from suffice.log.entry import Choice, Entry, Record
+from suffice.log.entry import Choice, Entry, Record, find
+from suffice.log.entry import entries as stored_entries
+from suffice.log.entry import page as stored_page
 from suffice.log.erasure import Eraser
 from suffice.log.trace import Trace
 from suffice.log.verify import Progress, Verified, verify
@@ -116,15 +117,23 @@ def queued(records: list[Record], draw: Draw) -> list[Record]:
         sampling = {"probability": draw.probability, "drawn": bool(draw.why)}
         first = replace(first, fields={**first.fields, SAMPLING: sampling})
     if draw.why:
-        entered = {
-            "record": first.id,
-            "question": first.fields["question"],
-            "why": [why.value for why in draw.why],
-            "probability": draw.probability,
-            "served": draw.served,
-        }
-        rest.append(Record(QUEUE, entered, first.caller, first.tag, f"{first.id}.{QUEUE}"))
+        who = (first.caller, first.tag)
+        rest.append(queue_record(first.id, first.fields["question"], draw, who))
     return [first, *rest]
+
+
+def queue_record(
+    decision: str, question: object, draw: Draw, who: tuple[str, str], *, once: bool = False
+) -> Record:
+    """The record that puts a decision into the review queue; `who` is its caller and tag."""
+    fields = {
+        "record": decision,
+        "question": question,
+        "why": [why.value for why in draw.why],
+        "probability": draw.probability,
+        "served": draw.served,
+    }
+    return Record(QUEUE, fields, *who, id=f"{decision}.{QUEUE}", once=once)
 
 
 PAGE = 20
@@ -231,17 +240,17 @@ class Log:
     def entry(self, name: str) -> Entry:
         """Find a record by its id or number."""
         with self.database.reading() as connection:
-            return entry.find(connection, name)
+            return find(connection, name)
 
     def page(self, choice: Choice | None = None, most: int = PAGE) -> list[Entry]:
         """The newest records, newest first; for the next page, set `before` in `choice`."""
         with self.database.reading() as connection:
-            return entry.page(connection, choice or Choice(), most)
+            return stored_page(connection, choice or Choice(), most)
 
     def entries(self, choice: Choice | None = None) -> Iterator[Entry]:
         """All selected records, oldest first, from one snapshot of the log."""
         with self.database.reading() as connection:
-            yield from entry.entries(connection, choice or Choice())
+            yield from stored_entries(connection, choice or Choice())
 
     def verify(
         self,

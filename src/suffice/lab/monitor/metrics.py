@@ -246,7 +246,8 @@ DEEP_CHECK = "deep_check"
 KINDS = (VERDICT, GATE, FEEDBACK, DEEP_CHECK)
 """The kinds of records that are observed."""
 _FIELDS = ("outcome", "gate", "evidence", "findings", "drafts", "thresholds")
-_SERVED = (Action.SERVE.value, Action.CAVEAT.value, Action.CONFLICT.value)
+SERVED = (Action.SERVE.value, Action.CAVEAT.value, Action.CONFLICT.value)
+"""The actions that release an answer, as records name them."""
 _OPEN = (Level.SUFFICIENT.value, Level.PARTIAL.value)
 
 
@@ -358,7 +359,7 @@ def _searched(found: Mapping[str, Any], gated: bool, similar: float) -> Iterator
 def _decided(
     found: Mapping[str, Any], outcome: Mapping[str, Any], gated: bool
 ) -> Iterator[Observation]:
-    served = outcome.get("action") in _SERVED
+    served = outcome.get("action") in SERVED
     for metric, name in (
         (Metric.FAITHFULNESS, "faithfulness"),
         (Metric.FACT_SCORE, "fact_score"),

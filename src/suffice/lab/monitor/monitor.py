@@ -21,6 +21,8 @@ from suffice.lab.monitor.metrics import (
     DEEP_CHECK,
     KINDS,
     METRICS,
+    SERVED,
+    Array,
     Days,
     Martingale,
     Mean,
@@ -41,9 +43,9 @@ from suffice.lab.monitor.state import (
 )
 from suffice.log.chain import Clock, now, read_time, timestamp
 from suffice.log.decision import QUEUE, VERDICT, subject_of
-from suffice.log.entry import Choice, Entry, Record, values
+from suffice.log.entry import Choice, Entry, Record, find, values
 from suffice.log.follower import Cursor, Follower, move_cursor, read_cursor
-from suffice.log.log import Log, Why
+from suffice.log.log import Draw, Log, Why, queue_record
 from suffice.log.setup import MONITOR, Guarantee, Status, default_thresholds, strict_thresholds
 from suffice.log.tables import RECORDS
 from suffice.settings import MonitorSettings, Settings
@@ -59,7 +61,6 @@ from suffice.sql.toolkit import (
     update,
     upsert,
 )
-from suffice.types import Action
 from suffice.verdict.thresholds import Thresholds
 from suffice.webhooks import ALARM, GUARANTEE
 
@@ -117,89 +118,97 @@ class Step:
     def _certified(self, state: State) -> State:
         """A new certificate starts a test of its own, unless its guarantee was suspended before.
         Those of other processes go on: they share the store, not the settings."""
-        known = dict(state.certificates)
-        mine = {one.id: one for one in self.certificates if one.certified}
-        for id, certificate in mine.items():
-            if id not in known:
-                known[id] = self._started(state, certificate)
-        if known.keys() == state.certificates.keys():
+        tested = dict(state.certificates)
+        configured = {one.id: one for one in self.certificates if one.certified}
+        for id, certificate in configured.items():
+            if id not in tested:
+                tested[id] = self._started(state, certificate)
+        if tested.keys() == state.certificates.keys():
             return state
-        others = [id for id in known if id not in mine]
-        for id in others[: max(len(known) - _MOST, 0)]:
-            del known[id]
-        return replace(state, certificates=known)
+        others = [id for id in tested if id not in configured]
+        for id in others[: max(len(tested) - _MOST, 0)]:
+            del tested[id]
+        return replace(state, certificates=tested)
 
     def _started(self, state: State, certificate: Certificate) -> Tested:
-        held = state.guarantee(certificate)
-        if held.status is Status.SUSPENDED:
-            return Tested(held, None)
+        guarantee = state.guarantee(certificate)
+        if guarantee.status is Status.SUSPENDED:
+            return Tested(guarantee, None)
         active = Guarantee(Status.ACTIVE, timestamp(self.now), certificate.promise, certificate.id)
         applied = certificate.applied
         gate = applied.gate if applied and applied.gate else 0.0
         return Tested(active, Martingale.of(Side.BOTH, certificate.reference), gate)
 
     def _tested(self, state: State, observed: Sequence[Observed]) -> State:
-        known = {id: self._after(one, id, observed) for id, one in state.certificates.items()}
-        new = [
-            one.guarantee
-            for id, one in known.items()
-            if one.guarantee.status is Status.SUSPENDED
+        tested = {id: self._after(test, id, observed) for id, test in state.certificates.items()}
+        newly_suspended = [
+            test.guarantee
+            for id, test in tested.items()
+            if test.guarantee.status is Status.SUSPENDED
             and state.certificates[id].guarantee.status is not Status.SUSPENDED
         ]
-        return replace(state, certificates=known, suspended=(*state.suspended, *new))
+        suspended = (*state.suspended, *newly_suspended)
+        return replace(state, certificates=tested, suspended=suspended)
 
     def _after(self, before: Tested, id: str, observed: Sequence[Observed]) -> Tested:
         """Test the answers like those of the reference: under the certificate, at an open gate."""
         live = [
-            (one, one.covered)
-            for one in observed
-            if one.covered is not None
-            and one.covered.certificate == id
-            and one.covered.gate >= before.gate
+            (record, record.covered)
+            for record in observed
+            if record.covered is not None
+            and record.covered.certificate == id
+            and record.covered.gate >= before.gate
         ]
         if before.test is None or not live:
             return before
         test, wealth = before.test.after(
-            [own.confidence for _, own in live], [one.tie(_EXCHANGEABILITY) for one, _ in live]
+            [covered.confidence for _, covered in live],
+            [record.tie(_EXCHANGEABILITY) for record, _ in live],
         )
         after = replace(before, test=test)
-        over = (wealth >= 1 / self.settings.level).nonzero()[0]
-        if not len(over) or before.guarantee.status is Status.SUSPENDED:
+        rejects = self._rejects_at(wealth)
+        if rejects is None or before.guarantee.status is Status.SUSPENDED:
             return after
-        first, _ = live[int(over[0])]
-        seen = test.steps - len(live) + int(over[0]) + 1
+        first, _ = live[rejects]
+        seen = test.steps - len(live) + rejects + 1
         why = (
             f"The confidences of {seen:,} live answers are no longer exchangeable with those of "
             f"the calibration (test at level {self.settings.level:g}). Calibrate again."
         )
         return replace(after, guarantee=Guarantee(Status.SUSPENDED, first.time, why, id))
 
+    def _rejects_at(self, wealth: Array) -> int | None:
+        """The place of the first observation after which a test rejects."""
+        over = (wealth >= 1 / self.settings.level).nonzero()[0]
+        return int(over[0]) if len(over) else None
+
     # The metrics
 
     def _tracked(self, before: Tracked, metric: Metric, observed: Sequence[Observed]) -> Tracked:
-        found = [
-            (record, one)
+        observations = [
+            (record, observation)
             for record in observed
-            for one in record.observations
-            if one.metric is metric
+            for observation in record.observations
+            if observation.metric is metric
         ]
         days = dict(before.days)
-        for record, one in found:
-            day, old = record.time[:10], days.get(record.time[:10], Mean())
-            days[day] = Mean(old.count + one.counts, old.total + one.value)
+        for record, observation in observations:
+            day = record.time[:10]
+            mean = days.get(day, Mean())
+            days[day] = Mean(mean.count + observation.counts, mean.total + observation.value)
         test, rejected = before.test, before.rejected
-        if test is not None and found:
-            ties = [record.tie(metric) for record, _ in found]
-            test, wealth = test.after([one.value for _, one in found], ties)
-            over = (wealth >= 1 / self.settings.level).nonzero()[0]
-            if len(over) and not rejected:
-                rejected = found[int(over[0])][0].time
-        return Tracked(self._kept(days), test, rejected)
+        if test is not None and observations:
+            ties = [record.tie(metric) for record, _ in observations]
+            test, wealth = test.after([one.value for _, one in observations], ties)
+            rejects = self._rejects_at(wealth)
+            if rejects is not None and not rejected:
+                rejected = observations[rejects][0].time
+        return Tracked(self._recent(days), test, rejected)
 
-    def _kept(self, days: Mapping[str, Mean]) -> Days:
+    def _recent(self, days: Mapping[str, Mean]) -> Days:
         span = self.settings.window_days + self.settings.baseline_days
         oldest = (self.now - timedelta(days=span)).date().isoformat()
-        return {day: one for day, one in days.items() if day >= oldest}
+        return {day: mean for day, mean in days.items() if day >= oldest}
 
     def _alarmed(self, state: State) -> State:
         """Raise and clear the alarms. The test of a metric restarts once its alarm is cleared, or
@@ -207,17 +216,17 @@ class Step:
         tracked, alarms = dict(state.tracked), []
         was = {alarm.metric: alarm for alarm in state.alarms}
         for metric, definition in METRICS.items():
-            own = tracked[metric]
-            found = figures(own.days, self.now.date(), self.settings)
+            current = tracked[metric]
+            found = figures(current.days, self.now.date(), self.settings)
             exceeded = definition.exceeded(found, self.settings)
-            sure = definition.side is None or bool(own.rejected)
+            sure = definition.side is None or bool(current.rejected)
             if exceeded and (metric in was or sure):
                 new = Alarm(
                     metric, state.time, state.sequence, found.window.value, found.baseline.value
                 )
                 alarms.append(was.get(metric, new))
-            elif own.test is not None and (metric in was or self._old(own.rejected)):
-                tracked[metric] = replace(own, test=own.test.restarted(), rejected="")
+            elif current.test is not None and (metric in was or self._old(current.rejected)):
+                tracked[metric] = replace(current, test=current.test.restarted(), rejected="")
         return replace(state, tracked=tracked, alarms=tuple(alarms))
 
     def _old(self, rejected: str) -> bool:
@@ -357,7 +366,6 @@ class Jobs:
 
 WEEK = timedelta(days=7)
 SAMPLE = "review_sample"
-_SERVED = (Action.SERVE.value, Action.CAVEAT.value, Action.CONFLICT.value)
 
 
 @dataclass(slots=True)
@@ -441,21 +449,15 @@ class Weekly:
         for id, payload in rows:
             outcome = values(payload, ("outcome",)).get("outcome")
             if id not in known and isinstance(outcome, dict):
-                strata[outcome.get("action") in _SERVED].offer(id)
+                strata[outcome.get("action") in SERVED].offer(id)
 
     def _record(
         self, connection: Connection, id: str, probability: float, *, served: bool
     ) -> Record:
-        row = connection.execute(select(RECORDS).where(RECORDS.c.id == id)).one()
-        question = values(row.payload, ("question",)).get("question", "")
-        entered = {
-            "record": id,
-            "question": question,
-            "why": [Why.WEEKLY.value],
-            "probability": probability,
-            "served": served,
-        }
-        return Record(QUEUE, entered, row.caller or "", row.tag or "", f"{id}.{QUEUE}", once=True)
+        entry = find(connection, id)
+        question = values(entry.payload, ("question",)).get("question", "")
+        draw = Draw((Why.WEEKLY,), probability, served)
+        return queue_record(id, question, draw, (entry.caller, entry.tag), once=True)
 
     def _summary(self, since: str, until: str, strata: dict[bool, Stratum]) -> Record:
         """How many answers there were, and how many were drawn."""

@@ -16,6 +16,7 @@ from suffice.lab.monitor.metrics import Mean, Metric, observe
 from suffice.log.entry import Entry
 from suffice.log.index import DAY, HOUR, ONLY_GATE, DecisionIndex, Digest, Tally
 from suffice.log.tables import TALLIES
+from suffice.log.trace import OTHER, TOTAL
 from suffice.review.case import FEEDBACK
 from suffice.sql.database import Database
 from suffice.sql.toolkit import number_in, select
@@ -24,7 +25,6 @@ from suffice.types import Action
 VERDICT, METRIC, STAGE, SPREAD = "verdict.", "metric.", "stage.", "spread."
 """Prefixes of names: counts of verdicts, means of metrics, seconds by stage, and counts of
 decisions by duration."""
-TOTAL, OTHER = "total", "other"
 _STEPS = 4
 """Durations are counted in steps of a factor of 2 ** (1 / 4), about 19 %."""
 
@@ -169,7 +169,7 @@ def _bucket(start: str, sums: Sums) -> Bucket:
     return Bucket(
         start,
         {action: counts.get(action.value, (0, 0.0))[0] for action in Action},
-        counts.get("GATE", (0, 0.0))[0],
+        counts.get(ONLY_GATE, (0, 0.0))[0],
         {Metric(name): Mean(*one) for name, one in _under(sums, METRIC).items()},
         {name: Mean(*one) for name, one in _under(sums, STAGE).items()},
         quantile(spread, 0.5),

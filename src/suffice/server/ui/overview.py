@@ -10,9 +10,10 @@ from starlette.routing import Route
 
 from suffice.access.keys import Role
 from suffice.lab.monitor.metrics import Metric
-from suffice.lab.monitor.series import TOTAL, Bucket, Series, Span, means, series
+from suffice.lab.monitor.series import Bucket, Series, Span, means, series
 from suffice.log.chain import now
 from suffice.log.index import DAY, HOUR
+from suffice.log.trace import TOTAL
 from suffice.server.ui.charts import Band, Chart, percent, seconds, whole
 from suffice.server.ui.page import PageContext, limits_of, log_of, page, refreshed
 from suffice.types import Action
