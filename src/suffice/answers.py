@@ -39,7 +39,7 @@ from suffice.settings import DraftSettings, EmbedderSettings, Settings, Verifier
 from suffice.text.question import checked_question
 from suffice.types import Action, Draft, Evidence, GateDecision, Level, Verdict
 from suffice.verdict.decide import decide, withhold
-from suffice.verdict.route import Route, read_routes
+from suffice.verdict.route import RoutingRow, read_routes
 
 if TYPE_CHECKING:
     from suffice.log.log import RecordSink
@@ -63,7 +63,7 @@ class Checker:
     """Checks any number of answers with models that are loaded once."""
 
     checks: tuple[Check, ...]
-    routes: tuple[Route, ...]
+    routes: tuple[RoutingRow, ...]
     uncited: bool = False
     conflicts: FindsConflicts | None = None
     """Finds contradictory passages; `None`: conflicts are not detected."""

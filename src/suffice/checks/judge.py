@@ -31,6 +31,7 @@ from suffice.models.wire.client import ask
 from suffice.models.wire.endpoint import Endpoint
 from suffice.settings import DraftSettings, JudgeSettings
 from suffice.text.instructions import instructs
+from suffice.text.one_line import printable_line
 from suffice.types import Claim, Code, Draft, Evidence, Finding, Hallucination, Passage, Support
 
 
@@ -319,7 +320,7 @@ def _answer(value: Any) -> Answer:
     mark, sentence = value["answer"], value["sentence"]
     if not isinstance(mark, str) or mark not in set(Mark):
         raise ValueError("an answer other than PASS, FAIL or UNCERTAIN")
-    if not isinstance(sentence, str) or not _tells(line := _line(sentence)):
+    if not isinstance(sentence, str) or not _tells(line := printable_line(sentence, _LONGEST)):
         raise ValueError("an answer without a sentence")
     return Answer(Mark(mark), line)
 
@@ -335,12 +336,6 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(found) < len(pairs):
         raise ValueError("a duplicate key")
     return found
-
-
-def _line(text: str) -> str:
-    """The text as one printable line, shortened to the limit."""
-    line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
-    return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…"
 
 
 class _Against(NamedTuple):

@@ -14,6 +14,7 @@ from suffice.deadline import watched
 from suffice.text.language import unknown_language
 from suffice.text.literals import (
     APART,
+    Basis,
     Comparison,
     Derivation,
     Literal,
@@ -71,7 +72,6 @@ class LiteralCache:
         return self._readings[passage.id]
 
 
-_BOUND = "another bound"
 # The values of a quotation stand in its source. Reading them again may only err, for example by
 # taking the number of a list item for a value.
 _QUOTED = "the claim is quoted"
@@ -253,7 +253,7 @@ def _mismatch(worst: Comparison) -> str:
     if worst.evidence is None:
         return f"{value} does not match the source"
     source = f"“{worst.evidence.text}”"
-    if worst.reason == _BOUND:
+    if worst.reason is Basis.BOUND:
         mine, theirs = worst.claim.comparator, worst.evidence.comparator
         return f"{value} has the bound “{mine}” in the claim, “{theirs}” in the source"
     return f"{value} is {source} in the source"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -26,6 +25,7 @@ from suffice.models.catalog import open_embedder, open_verifier
 from suffice.models.embedder import Embedder
 from suffice.models.verifier import CachedEmbedder
 from suffice.settings import Settings, read_settings
+from suffice.text.one_line import without_controls
 from suffice.types import Finding, Passage, Support, Verdict
 from suffice.verdict.assess import ClaimStatus, claim_statuses
 
@@ -95,7 +95,6 @@ _CLASSES = {
     Support.UNBACKED: "unbacked",
     Support.UNCHECKED: "unchecked",
 }
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 
@@ -255,7 +254,7 @@ def _mark(text: str, over: Sequence[ClaimStatus]) -> str:
 
 
 def _clean(text: str) -> str:
-    return _CONTROL.sub("\N{REPLACEMENT CHARACTER}", text)
+    return without_controls(text, "\N{REPLACEMENT CHARACTER}")
 
 
 def _safe(text: str) -> str:

@@ -48,6 +48,7 @@ from suffice.log.log import PAGE, Log
 from suffice.pipeline import Pipeline
 from suffice.review.review import Review
 from suffice.settings import read_settings
+from suffice.text.one_line import one_line
 from suffice.types import Level, Source, Verdict
 from suffice.verdict.decide import nearest
 
@@ -200,7 +201,9 @@ def _show(found: Run, compared: Comparison, before: Run | None) -> None:
         console.print(_table("Still failing", compared.still, "yellow"))
     for name in compared.new:
         one = found.cases[name]
-        console.print(plain(f"Fails: {name} ({one.action}: {_brief(one.released or one.reason)})"))
+        console.print(
+            plain(f"Fails: {name} ({one.action}: {one_line(one.released or one.reason, _LONGEST)})")
+        )
     for name in compared.removed:
         console.print(plain(f"No longer in the set: {name}", "dim"))
     if not compared.regressions:
@@ -214,16 +217,13 @@ def _table(title: str, rows: tuple[Difference, ...], style: str) -> Table:
     for name in ("question", "was", "now", "output now"):
         table.add_column(name, overflow="fold")
     for one in rows:
-        said: Any = _brief(one.now.released or one.now.reason)
+        said: Any = one_line(one.now.released or one.now.reason, _LONGEST)
         table.add_row(plain(one.question), one.was.action, one.now.action, plain(said))
     return table
 
 
-def _brief(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= 100 else f"{line[:99]}…"
-
-
+_LONGEST = 100
+"""Characters of an answer or a reason in a table."""
 _DAY = click.DateTime(["%Y-%m-%d"])
 _FORMATS = (".csv", ".json", ".md")
 
@@ -362,14 +362,10 @@ def _cell(value: object) -> object:
 
 def _item(topic: Topic) -> str:
     others = [one for one in topic.wordings if one != topic.question]
-    lines = [f"- [ ] {_line(topic.question)} ({_asked(topic)})"]
-    lines += [f"  - also: {_line(one)}" for one in others]
-    lines += [f"  - nearest: {_line(one.document)}" for one in topic.nearest]
+    lines = [f"- [ ] {one_line(topic.question)} ({_asked(topic)})"]
+    lines += [f"  - also: {one_line(one)}" for one in others]
+    lines += [f"  - nearest: {one_line(one.document)}" for one in topic.nearest]
     return "\n".join(lines) + "\n"
-
-
-def _line(text: str) -> str:
-    return " ".join(text.split())
 
 
 def _asked(topic: Topic) -> str:

@@ -18,6 +18,7 @@ from suffice.evidence.index import today
 from suffice.evidence.rows import VersionInfo
 from suffice.gate.freshness import left_out
 from suffice.gate.policies.tiers import counted
+from suffice.text.one_line import one_line, without_controls
 from suffice.text.readable import readable
 from suffice.types import Conflict, Evidence, GateDecision, Level, Passage, Signal
 from suffice.verdict.wording import NOT_COVERED
@@ -25,7 +26,6 @@ from suffice.verdict.wording import NOT_COVERED
 if TYPE_CHECKING:
     from suffice.evidence.ingest import Report
 
-CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _STATUS_STYLE = {
     "current": "green",
     "superseded": "yellow",
@@ -37,7 +37,7 @@ _STATUS_STYLE = {
 
 def plain(text: str, style: str = "") -> Text:
     """Untrusted text without markup or control characters that could drive the terminal."""
-    return Text(CONTROL.sub("\N{REPLACEMENT CHARACTER}", text), style=style)
+    return Text(without_controls(text, "\N{REPLACEMENT CHARACTER}"), style=style)
 
 
 def uncovered(missing: Sequence[str], style: str = "bold") -> Text:
@@ -58,9 +58,9 @@ def panel(title: str, colour: str, parts: Sequence[RenderableType], figures: str
     )
 
 
-def one_line(quote: str) -> str:
+def quote_line(quote: str) -> str:
     """A quote on one line; table rules and bars become spaces."""
-    return " ".join(re.sub(r":?-{3,}:?|\|", " ", readable(quote)).split())
+    return one_line(re.sub(r":?-{3,}:?|\|", " ", readable(quote)))
 
 
 def origin(mark: str, passage: Passage) -> RenderableType:

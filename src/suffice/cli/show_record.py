@@ -14,10 +14,10 @@ from suffice.cli.show import show_gate
 from suffice.cli.show_verdict import show_checked, show_verdict
 from suffice.log.decision import UNGATED, Decision, decision_of
 from suffice.settings import read_settings
+from suffice.text.one_line import one_line, without_controls
 from suffice.types import Passage, Support, Verdict
 from suffice.verdict.assess import ClaimStatus, claim_statuses
 
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 _LONGEST = 300
 """Characters of a passage that are quoted."""
 
@@ -42,7 +42,7 @@ def ticket(decision: Decision, id: str, time: str) -> str:
 
 def span(text: str) -> str:
     """Any text as a code span on one line."""
-    line = " ".join(_CONTROL.sub("", text).split())
+    line = one_line(without_controls(text))
     fence = "`" * (_longest_run(line) + 1)
     if not line:
         return ""
@@ -53,7 +53,7 @@ def span(text: str) -> str:
 def block(text: str) -> str:
     """Any text as a code block."""
     fence = "`" * max(3, _longest_run(text) + 1)
-    return f"{fence}text\n{_CONTROL.sub('', text)}\n{fence}"
+    return f"{fence}text\n{without_controls(text)}\n{fence}"
 
 
 def _longest_run(text: str) -> int:

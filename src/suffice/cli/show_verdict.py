@@ -11,9 +11,10 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from suffice.cli.show import CONTROL, one_line, origin, panel, plain, show_notes, uncovered
+from suffice.cli.show import origin, panel, plain, quote_line, show_notes, uncovered
 from suffice.gate.policies.tiers import counted
 from suffice.serialize import highlights
+from suffice.text.one_line import one_line, without_controls
 from suffice.types import Action, Citation, Draft, Passage, Source, Support, Verdict
 from suffice.verdict.assess import ClaimStatus, claim_statuses
 from suffice.verdict.wording import steps
@@ -70,7 +71,7 @@ def _answer(draft: Draft, found: list[ClaimStatus]) -> Text:
 def _claim(status: ClaimStatus) -> list[RenderableType]:
     style = _STYLES[status.support]
     head = Text.assemble((f"{_SIGNS[status.support]} {status.word}", f"bold {style}"), "  ")
-    head.append_text(plain(_one_line(status.claim.text), style))
+    head.append_text(plain(one_line(status.claim.text), style))
     lines: list[RenderableType] = [plain(status.reason)] if status.reason else []
     if status.omitted:
         lines.append(plain(f"omits a condition: {status.omitted.reason}", "yellow"))
@@ -92,7 +93,7 @@ def _source(status: ClaimStatus, number: int, passage: Passage) -> Text:
 
 def _quote(status: ClaimStatus) -> Text:
     """The source sentence with the decisive words highlighted."""
-    before, within, behind = (_one_line(f"·{part}·")[1:-1] for part in status.quote)
+    before, within, behind = (one_line(f"·{part}·")[1:-1] for part in status.quote)
     within = _shortened(within)
     text = plain(f"“{before[-_LONGEST_QUOTE:]}", "italic")
     style = "italic" if status.nearest else f"italic bold {_STYLES[status.support]}"
@@ -113,10 +114,6 @@ def _figures(verdict: Verdict) -> str:
     return " · ".join([*grade, *parts, f"share checked {verdict.share_read:.2f}", passages])
 
 
-def _one_line(text: str) -> str:
-    return " ".join(text.split())
-
-
 def _shortened(text: str) -> str:
     return text if len(text) <= _LONGEST_QUOTE else f"{text[:_LONGEST_QUOTE].rstrip()}…"
 
@@ -133,7 +130,7 @@ def show_verdict(verdict: Verdict, console: Console | None = None) -> None:
 
 
 def _served(verdict: Verdict) -> RenderableType:
-    text = _no_tags(CONTROL.sub("", _lit(verdict)))
+    text = _no_tags(without_controls(_lit(verdict)))
     parts: list[RenderableType] = [Markdown(text), Text()]
     parts += [_citation(citation) for citation in verdict.citations]
     if verdict.missing:
@@ -190,7 +187,7 @@ def _panel(verdict: Verdict, parts: list[RenderableType], colour: str) -> Render
 
 
 def _citation(citation: Citation) -> RenderableType:
-    quote = plain(f"“{one_line(citation.quote)}”", "italic")
+    quote = plain(f"“{quote_line(citation.quote)}”", "italic")
     return Group(origin(f"[{citation.n}]", citation.passage), Padding(quote, (0, 0, 1, 4)))
 
 

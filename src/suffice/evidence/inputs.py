@@ -13,6 +13,7 @@ from typing import Any
 from suffice.errors import EvidenceError, Unreadable
 from suffice.evidence.read.frontmatter import declared
 from suffice.evidence.read.source import storable
+from suffice.text.one_line import one_line
 from suffice.types import Kind, Passage, Retrieved
 
 Given = str | Passage | Retrieved | Mapping[str, Any]
@@ -134,4 +135,4 @@ def _number(value: object) -> float | None:
 
 
 def _line(value: object) -> str:
-    return " ".join(storable(value).split()) if isinstance(value, str) else ""
+    return one_line(storable(value)) if isinstance(value, str) else ""

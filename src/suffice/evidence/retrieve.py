@@ -28,6 +28,7 @@ from suffice.models.llm.verifier import Cache, cache_key
 from suffice.models.wire.client import ask
 from suffice.models.wire.endpoint import Endpoint
 from suffice.settings import DraftSettings, SearchSettings
+from suffice.text.one_line import printable_line
 from suffice.text.question import several, with_subject
 from suffice.text.when import When, asked_about
 from suffice.types import Evidence, Retrieved
@@ -87,19 +88,12 @@ def read_queries(reply: str) -> tuple[str, ...]:
     listed = value.get("queries") if isinstance(value, dict) else None
     if not isinstance(listed, list):
         raise ValueError("it is not an object with a list of queries")
-    lines = (_line(query) for query in listed if isinstance(query, str))
+    worded = (one for one in listed if isinstance(one, str) and any(map(str.isalnum, one)))
+    lines = (printable_line(query[:_LONGEST]) for query in worded)
     queries = tuple(dict.fromkeys(filter(None, lines)))[:_MOST]
     if not queries:
         raise ValueError("it contains no query")
     return queries
-
-
-def _line(query: str) -> str:
-    """The query as one line of printable characters; empty without a letter or digit."""
-    if not any(map(str.isalnum, query)):
-        return ""
-    shown = "".join(char if char.isprintable() else " " for char in query[:_LONGEST])
-    return " ".join(shown.split())
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from suffice.models.wire.endpoint import Endpoint, endpoint_url
+from suffice.text.one_line import one_line
 from suffice.types import Kind, Passage
 
 # Some servers expect the newer name of the token limit. Some models accept no temperature or seed.
@@ -117,8 +118,7 @@ def fenced(mark: str, name: str, text: str, about: str = "") -> str:
 
 def quoted(text: str) -> str:
     """A text for use between quotation marks: on one line, shortened, without double quotes."""
-    line = " ".join(text.replace('"', "'").split())
-    return line if len(line) <= _LINE else f"{line[:_LINE]}…"
+    return one_line(text.replace('"', "'"), _LINE)
 
 
 def described(passage: Passage) -> str:

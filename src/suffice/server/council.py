@@ -34,6 +34,7 @@ from suffice.server.request import RequestContext, as_response
 from suffice.server.route import Route, Way
 from suffice.server.sending import cancel_on_disconnect
 from suffice.settings import CouncilSettings, LimitSettings
+from suffice.text.one_line import printable_line
 from suffice.text.question import checked_question
 from suffice.types import Evidence, GateDecision, Level, Passage, Retrieved
 
@@ -257,7 +258,7 @@ def read_ballot(name: str, reply: str, motion: Motion) -> Ballot:
     if not known or value["case"] != mark_of(motion) or value["vote"] not in list(Vote):
         return Ballot(name, Vote.ABSTAIN, "The reply is not a valid vote.")
     reason = value["reason"] if isinstance(value["reason"], str) else ""
-    line = " ".join("".join(c if c.isprintable() else " " for c in reason).split())[:_LONGEST]
+    line = printable_line(reason)[:_LONGEST]
     if not line:
         return Ballot(name, Vote.ABSTAIN, "The reply gives no reason for its vote.")
     vote = Vote(value["vote"])

@@ -66,38 +66,38 @@ def assess(
 ) -> Assessment:
     """Assess a draft. If evidence is given, also find statements outside the claims."""
     outside = unread(draft, evidence) if evidence else ()
-    own = by_claim(findings)
-    standing = {claim: overall_support(own[claim]) for claim in draft.claims}
+    by = by_claim(findings)
+    standing = {claim: overall_support(by[claim]) for claim in draft.claims}
     supports = list(standing.values())
-    facts = [fact for claim in draft.claims for fact in _facts(standing[claim], own[claim])]
+    facts = [fact for claim in draft.claims for fact in _facts(standing[claim], by[claim])]
     return Assessment(
         claims=standing,
         faithfulness=_share(supports, Support.BACKED),
         facts=_share(facts, Support.BACKED),
         unchecked=_share(supports, Support.UNCHECKED),
         share_read=share_read(
-            draft, findings, draft.unread + sum(len(one.text) for one in outside)
+            draft, findings, draft.unread + sum(len(statement.text) for statement in outside)
         ),
         flags=frozenset(_flags(draft, findings, supports)),
-        unread=tuple(one.words for one in outside),
+        unread=tuple(statement.words for statement in outside),
         beside=draft.unread,
     )
 
 
 def by_claim(findings: Iterable[Finding]) -> Mapping[Claim, list[Finding]]:
     """The findings of each claim, in order; an empty list for a claim without findings."""
-    found: dict[Claim, list[Finding]] = defaultdict(list)
+    findings_of: dict[Claim, list[Finding]] = defaultdict(list)
     for finding in findings:
-        found[finding.claim].append(finding)
-    return found
+        findings_of[finding.claim].append(finding)
+    return findings_of
 
 
 def overall_support(findings: Iterable[Finding]) -> Support:
     """The overall judgement of a claim: any finding against it decides; otherwise a finding in
     favour makes it BACKED. An omitted condition is only a flag, as the claim may still be true."""
-    found = [f.support for f in findings if f.code is not Code.OMITTED]
+    supports = [f.support for f in findings if f.code is not Code.OMITTED]
     for support in (Support.CONTRADICTED, Support.UNBACKED, Support.BACKED):
-        if support in found:
+        if support in supports:
             return support
     return Support.UNCHECKED
 
@@ -185,37 +185,39 @@ def claim_statuses(verdict: Verdict) -> list[ClaimStatus]:
     if verdict.draft is None:
         return []
     numbered = {p.id: (n, p) for n, p in enumerate(verdict.evidence.passages, 1)}
-    found: list[ClaimStatus] = []
+    statuses: list[ClaimStatus] = []
     findings = by_claim(verdict.findings)
-    for n, claim in enumerate(sorted(verdict.draft.claims, key=lambda one: one.start), 1):
-        own = tuple(findings[claim])
-        support = overall_support(own)
-        decided = _decided(own, support)
+    for n, claim in enumerate(sorted(verdict.draft.claims, key=lambda claim: claim.start), 1):
+        about_it = tuple(findings[claim])
+        support = overall_support(about_it)
+        decided = _decided(about_it, support)
         located = decided is not None and decided.passage_id in numbered
-        source = decided if located else _nearest(own)
+        source = decided if located else _nearest(about_it)
         passage = numbered.get(source.passage_id or "") if source else None
-        omitted = next((one for one in own if one.code is Code.OMITTED), None)
+        omitted = next((finding for finding in about_it if finding.code is Code.OMITTED), None)
         span = source.span if source and passage else None
         near = not located and passage is not None
-        found.append(ClaimStatus(n, claim, support, own, decided, passage, span, near, omitted))
-    return found
+        statuses.append(
+            ClaimStatus(n, claim, support, about_it, decided, passage, span, near, omitted)
+        )
+    return statuses
 
 
 def _nearest(findings: Sequence[Finding]) -> Finding | None:
     """The finding to compare a claim with if no text in the source decided: the sentence that
     shares most words with it, or the most similar passage."""
-    near = [one for one in findings if one.check in _NEAR and one.passage_id]
-    return min(near, key=lambda one: _NEAR.index(one.check), default=None)
+    near = [f for f in findings if f.check in _NEAR and f.passage_id]
+    return min(near, key=lambda finding: _NEAR.index(finding.check), default=None)
 
 
 def _decided(findings: Sequence[Finding], support: Support) -> Finding | None:
     """The most informative finding with this judgement, preferably with a place in the source."""
-    saying = [one for one in findings if one.support is support and one.code is not Code.OMITTED]
+    saying = [f for f in findings if f.support is support and f.code is not Code.OMITTED]
     if support is Support.UNCHECKED:
-        saying = [one for one in saying if one.check == "entailment"] or saying
+        saying = [f for f in saying if f.check == "entailment"] or saying
     return min(saying, key=_order, default=None)
 
 
 def _order(finding: Finding) -> tuple[bool, int]:
-    known = finding.check in _TELLING
-    return finding.passage_id is None, _TELLING.index(finding.check) if known else len(_TELLING)
+    ranked = finding.check in _TELLING
+    return finding.passage_id is None, _TELLING.index(finding.check) if ranked else len(_TELLING)

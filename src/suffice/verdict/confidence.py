@@ -42,12 +42,12 @@ weakest claim alone."""
 def confidence(gate: GateDecision, draft: Draft, findings: Sequence[Finding]) -> float | None:
     """The probability that the draft is correct; `None` if no claim was judged. Quotations are
     supported by what they quote, so only the first factor counts."""
-    own = by_claim(findings)
-    supported = [_supported(own[claim]) for claim in draft.claims]
-    known = [chance for chance in supported if chance is not None]
-    if not known:
+    by = by_claim(findings)
+    supported = [_supported(by[claim]) for claim in draft.claims]
+    judged = [chance for chance in supported if chance is not None]
+    if not judged:
         return None
-    supports = 1.0 if draft.answers is not None else _together(known, _whole(findings))
+    supports = 1.0 if draft.answers is not None else _together(judged, _whole(findings))
     return answers(gate, draft) * supports
 
 
@@ -74,19 +74,25 @@ def answers(gate: GateDecision, draft: Draft) -> float:
 
 @cache
 def _lines() -> Mapping[str, Mapping[str, float]]:
-    found: Mapping[str, Mapping[str, float]] = json.loads(FILE.read_text("utf-8"))
-    return found
+    weights: Mapping[str, Mapping[str, float]] = json.loads(FILE.read_text("utf-8"))
+    return weights
 
 
-def _supported(own: Sequence[Finding]) -> float | None:
-    if any(one.check == "verbatim" and one.support is Support.BACKED for one in own):
+def _supported(findings: Sequence[Finding]) -> float | None:
+    if any(
+        finding.check == "verbatim" and finding.support is Support.BACKED for finding in findings
+    ):
         return 1.0
-    scores = [one.score for one in own if one.check == "entailment" and one.score is not None]
+    scores = [
+        finding.score
+        for finding in findings
+        if finding.check == "entailment" and finding.score is not None
+    ]
     return max(scores) if scores else None
 
 
 def _whole(findings: Sequence[Finding]) -> float | None:
-    return next((one.score for one in findings if one.check == WHOLE), None)
+    return next((finding.score for finding in findings if finding.check == WHOLE), None)
 
 
 def _together(supported: Sequence[float], whole: float | None) -> float:

@@ -36,7 +36,7 @@ from suffice.types import (
 from suffice.verdict import wording
 from suffice.verdict.assess import UNVERIFIED, Assessment, assess
 from suffice.verdict.confidence import confidence
-from suffice.verdict.route import Route, first_match, read_routes
+from suffice.verdict.route import RoutingRow, first_match, read_routes
 
 
 def served_answers(earlier: Sequence[Verdict]) -> tuple[Retrieved, ...]:
@@ -59,8 +59,8 @@ def citations_of(
     retrieved = {passage.id: passage for passage in evidence.passages}
     if any(claim.cites for claim in draft.claims):
         named = {
-            one.n: ([c for c in draft.claims if one.n in c.cites], one.passage.id)
-            for one in draft.citations
+            citation.n: ([c for c in draft.claims if citation.n in c.cites], citation.passage.id)
+            for citation in draft.citations
         }
     else:
         named = _backing(evidence, findings)
@@ -72,16 +72,18 @@ def citations_of(
 
 
 def _backing(evidence: Evidence, findings: Sequence[Finding]) -> dict[int, tuple[list[Claim], str]]:
-    found: dict[int, tuple[list[Claim], str]] = {}
+    backing: dict[int, tuple[list[Claim], str]] = {}
     for n, passage in enumerate(evidence.passages, 1):
         claims = [
-            one.claim
-            for one in findings
-            if one.passage_id == passage.id and one.support is Support.BACKED and one.span
+            finding.claim
+            for finding in findings
+            if finding.passage_id == passage.id
+            and finding.support is Support.BACKED
+            and finding.span
         ]
         if claims:
-            found[n] = list(dict.fromkeys(claims)), passage.id
-    return found
+            backing[n] = list(dict.fromkeys(claims)), passage.id
+    return backing
 
 
 def _quoted(passage: Passage, claims: Sequence[Claim], findings: Sequence[Finding]) -> str:
@@ -98,10 +100,14 @@ def _quoted(passage: Passage, claims: Sequence[Claim], findings: Sequence[Findin
 def _place(passage: Passage, claim: Claim, findings: Sequence[Finding]) -> Span | None:
     """The span of the passage that a check found to support the claim; otherwise the sentence that
     shares most words with it."""
-    own = [one for one in findings if one.claim == claim and one.passage_id == passage.id]
-    located = [one for one in own if one.span]
+    about_it = [
+        finding
+        for finding in findings
+        if finding.claim == claim and finding.passage_id == passage.id
+    ]
+    located = [finding for finding in about_it if finding.span]
     if located:
-        backing = [one for one in located if one.support is Support.BACKED]
+        backing = [finding for finding in located if finding.support is Support.BACKED]
         return (backing or located)[0].span
     words = set(content_words(claim.text))
     shared = [
@@ -163,8 +169,8 @@ def refused_by_gate(evidence: Evidence, gate: GateDecision) -> Verdict:
 
 def unwritten(evidence: Evidence, gate: GateDecision, problem: str) -> Verdict:
     """The verdict if no draft could be written: WITHHOLD, with the problem in the notes."""
-    found = withhold(evidence, gate, Reason(ReasonCode.NOT_WRITTEN))
-    return replace(found, notes=(*found.notes, problem))
+    withheld = withhold(evidence, gate, Reason(ReasonCode.NOT_WRITTEN))
+    return replace(withheld, notes=(*withheld.notes, problem))
 
 
 def disagree(evidence: Evidence, gate: GateDecision) -> Verdict:
@@ -206,15 +212,15 @@ def assessed(
 
 
 def matching_route(
-    gate: GateDecision, draft: Draft, assessment: Assessment, routes: Sequence[Route]
-) -> Route | None:
+    gate: GateDecision, draft: Draft, assessment: Assessment, routes: Sequence[RoutingRow]
+) -> RoutingRow | None:
     """The first row of the routing table that a draft matches; `None` if it makes no claim."""
     opposed = _opposed(gate)
     return first_match(routes, assessment, conflict=opposed) if draft.claims else None
 
 
 def route_text(
-    gate: GateDecision, draft: Draft, assessment: Assessment, routes: Sequence[Route]
+    gate: GateDecision, draft: Draft, assessment: Assessment, routes: Sequence[RoutingRow]
 ) -> str:
     """The row of the routing table that decides about a draft; empty if none does: the draft makes
     no claim, or both sides of a conflict are shown instead of it."""
@@ -234,37 +240,37 @@ def decide(
     gate: GateDecision,
     draft: Draft,
     findings: Sequence[Finding],
-    routes: Sequence[Route] = DEFAULT,
+    routes: Sequence[RoutingRow] = DEFAULT,
     assessment: Assessment | None = None,
 ) -> Verdict:
     """Decide what to release: the first matching row of the routing table wins. Regardless of the
     table, a contradicted draft is never released, and unchecked text only with a caveat.
     `assessment` is that of the draft, if the caller has it."""
-    left_out = [one for one in claims(draft.text) if _leaves_open(one)]
+    left_out = [statement for statement in claims(draft.text) if _leaves_open(statement)]
     missing = tuple(dict.fromkeys((*gate.missing, *_left_open(left_out))))
-    found = assessment or assessed(evidence, gate, draft, findings)
-    route = matching_route(gate, draft, found, routes)
+    assessment = assessment or assessed(evidence, gate, draft, findings)
+    route = matching_route(gate, draft, assessment, routes)
     if route is None:
         declined = withhold(evidence, gate, wording.unanswered(gate), draft)
         return replace(declined, missing=missing)
     if route.action is Action.CONFLICT and _opposed(gate):
         return disagree(evidence, gate)
-    action = _bounded(route.action, found, gate, draft)
+    action = _bounded(route.action, assessment, gate, draft)
     lacks = lacking(evidence.question, draft.text)
     action = Action.CAVEAT if (lacks or left_out) and action is Action.SERVE else action
-    left = next((one.reason for one in findings if one.code is Code.UNANSWERED), "")
+    left = next((finding.reason for finding in findings if finding.code is Code.UNANSWERED), "")
     reasons = wording.reasons_for(
         action,
         gate,
-        found,
-        quoted=_all_quoted(findings, found),
+        assessment,
+        quoted=_all_quoted(findings, assessment),
         lacks=lacks,
         left=left,
-        gaps=[one.words for one in left_out],
+        gaps=[gap.words for gap in left_out],
     )
     if action in (Action.SERVE, Action.CAVEAT):
         omissions = wording.omissions(findings)
-        made = Verdict(
+        verdict = Verdict(
             question=evidence.question,
             action=action,
             reason=wording.render(reasons),
@@ -280,17 +286,17 @@ def decide(
         )
     else:
         (reason,) = reasons
-        made = withhold(evidence, gate, reason, draft, findings, action)
+        verdict = withhold(evidence, gate, reason, draft, findings, action)
     return replace(
-        made,
+        verdict,
         missing=missing,
-        confidence=found.confidence,
-        faithfulness=found.faithfulness,
-        fact_score=found.facts,
-        share_read=found.share_read,
-        grade=found.grade,
+        confidence=assessment.confidence,
+        faithfulness=assessment.faithfulness,
+        fact_score=assessment.facts,
+        share_read=assessment.share_read,
+        grade=assessment.grade,
         route=route.text,
-        notes=(*made.notes, route.note) if route.note else made.notes,
+        notes=(*verdict.notes, route.note) if route.note else verdict.notes,
     )
 
 
@@ -301,21 +307,23 @@ def _leaves_open(statement: Statement) -> bool:
 
 def _left_open(gaps: Sequence[Statement]) -> Iterator[str]:
     """What the draft itself says that the documents leave open, as short phrases."""
-    yield from filter(None, (wording.short(left_open(one.words)) for one in gaps))
+    yield from filter(None, (wording.short(left_open(gap.words)) for gap in gaps))
 
 
-def _bounded(action: Action, found: Assessment, gate: GateDecision, draft: Draft) -> Action:
+def _bounded(action: Action, assessment: Assessment, gate: GateDecision, draft: Draft) -> Action:
     """Apply the limits that no routing table can relax."""
     if action is Action.CONFLICT:  # the row matched although there is no conflict
         return Action.WITHHOLD
     if action not in (Action.SERVE, Action.CAVEAT):
         return action
-    against = found.claims_with(Support.CONTRADICTED) or found.flags & _NEVER
-    if against or not found.claims_with(Support.BACKED) or not _all_claimed(draft):
+    against = assessment.claims_with(Support.CONTRADICTED) or assessment.flags & _NEVER
+    if against or not assessment.claims_with(Support.BACKED) or not _all_claimed(draft):
         return Action.WITHHOLD
-    doubted = found.claims_with(Support.UNCHECKED, Support.UNBACKED) or found.flags & _DOUBTED
+    doubted = (
+        assessment.claims_with(Support.UNCHECKED, Support.UNBACKED) or assessment.flags & _DOUBTED
+    )
     sure = gate.level is Level.SUFFICIENT and not doubted
-    all_read = not draft.cut and not draft.unread and not found.unread
+    all_read = not draft.cut and not draft.unread and not assessment.unread
     return action if sure and all_read else Action.CAVEAT
 
 
@@ -328,18 +336,18 @@ def _all_claimed(draft: Draft) -> bool:
     for claim in draft.claims:
         left[claim.start : claim.end] = " " * (claim.end - claim.start)
     outside = "".join(left)
-    stated = (outside[one.start : one.end] for one in claims(draft.text) if one.checkable)
+    stated = (outside[part.start : part.end] for part in claims(draft.text) if part.checkable)
     return exact and not any(_WORD.search(bare(text)) for text in stated)
 
 
-def _all_quoted(findings: Sequence[Finding], found: Assessment) -> bool:
+def _all_quoted(findings: Sequence[Finding], assessment: Assessment) -> bool:
     quoted = {f.claim for f in findings if f.check == "verbatim" and f.support is Support.BACKED}
-    return quoted.issuperset(found.claims)
+    return quoted.issuperset(assessment.claims)
 
 
 def nearest(evidence: Evidence, most: int = 3) -> tuple[Source, ...]:
     """The documents in the evidence, best first, without duplicates."""
-    found: dict[tuple[bool, str], Source] = {}
+    sources: dict[tuple[bool, str], Source] = {}
     for item in evidence:
         passage = item.passage
         source = Source(
@@ -350,8 +358,8 @@ def nearest(evidence: Evidence, most: int = 3) -> tuple[Source, ...]:
             item.relevance,
             passage.carried,
         )
-        found.setdefault((passage.carried, passage.document), source)
-    return tuple(found.values())[:most]
+        sources.setdefault((passage.carried, passage.document), source)
+    return tuple(sources.values())[:most]
 
 
 _ACTIONS = {"review": Action.REVIEW, "withhold": Action.WITHHOLD, "caveat": Action.WITHHOLD}
@@ -443,7 +451,9 @@ def corrected(verdict: Verdict, text: str, note: str) -> Verdict:
     sources = enumerate(verdict.evidence.sources, 1)
     cited = {n for _, numbers in citations(text) for n in numbers}
     draft = verdict.draft or Draft("")
-    known = {one.n: one for one in citations_of(draft, verdict.evidence, verdict.findings)}
+    cited_before = {
+        citation.n: citation for citation in citations_of(draft, verdict.evidence, verdict.findings)
+    }
     reasons = (Reason(ReasonCode.CORRECTED),)
     return replace(
         verdict,
@@ -452,7 +462,7 @@ def corrected(verdict: Verdict, text: str, note: str) -> Verdict:
         reasons=reasons,
         released=text,
         citations=tuple(
-            known.get(n, Citation(n, passage, "")) for n, passage in sources if n in cited
+            cited_before.get(n, Citation(n, passage, "")) for n, passage in sources if n in cited
         ),
         notes=(*verdict.notes, note),
     )

@@ -29,20 +29,20 @@ from suffice.verdict.assess import Assessment
 def trimmed(draft: Draft, assessment: Assessment) -> Draft | None:
     """The draft reduced to its backed claims and to what it says is left open, in order; `None` if
     no claim is backed, or if all are and there is nothing to remove."""
-    kept = assessment.claims_with(Support.BACKED)
-    if not kept or len(kept) == len(draft.claims):
+    backed = assessment.claims_with(Support.BACKED)
+    if not backed or len(backed) == len(draft.claims):
         return None
-    stays: list[Claim | Statement] = [*kept, *gaps(draft.text)]
+    stays: list[Claim | Statement] = [*backed, *gaps(draft.text)]
     text, claims = "", []
-    for claim in sorted(stays, key=lambda one: one.start):
+    for claim in sorted(stays, key=lambda part: part.start):
         start = len(text) + 1 if text else 0
-        own = draft.text[claim.start : claim.end]
+        words = draft.text[claim.start : claim.end]
         if isinstance(claim, Statement):
-            text = f"{text} {own}".strip()
+            text = f"{text} {words}".strip()
             continue
-        marks = "".join(f" [{n}]" for n in claim.cites if n not in _within(own))
-        text = f"{text} {own}{marks}" if text else f"{own}{marks}"
-        claims.append(Claim(own, start, start + len(own), claim.cites))
+        marks = "".join(f" [{n}]" for n in claim.cites if n not in _within(words))
+        text = f"{text} {words}{marks}" if text else f"{words}{marks}"
+        claims.append(Claim(words, start, start + len(words), claim.cites))
     named = {n for claim in claims for n in claim.cites}
     cited = tuple(citation for citation in draft.citations if citation.n in named)
     return replace(
@@ -60,9 +60,9 @@ def reattributed(draft: Draft, findings: Sequence[Finding], evidence: Evidence) 
     none can be corrected."""
     numbers = {passage.id: n for n, passage in enumerate(evidence.passages, 1)}
     right = {
-        one.claim.start: numbers[one.passage_id]
-        for one in findings
-        if one.code is Code.MISATTRIBUTED and one.passage_id in numbers
+        finding.claim.start: numbers[finding.passage_id]
+        for finding in findings
+        if finding.code is Code.MISATTRIBUTED and finding.passage_id in numbers
     }
     if not right:
         return None
@@ -70,10 +70,10 @@ def reattributed(draft: Draft, findings: Sequence[Finding], evidence: Evidence) 
     ends = [*(claim.start for claim in draft.claims[1:]), len(text)]
     for claim, end in reversed([*zip(draft.claims, ends, strict=True)]):
         if claim.start in right:
-            own, mark = text[claim.start : end], f"[{right[claim.start]}]"
-            for place, (span, _) in reversed([*enumerate(citations(own))]):
-                own = f"{own[: span[0]]}{'' if place else mark}{own[span[1] :]}"
-            text = f"{text[: claim.start]}{own}{text[end:]}"
+            words, mark = text[claim.start : end], f"[{right[claim.start]}]"
+            for place, (span, _) in reversed([*enumerate(citations(words))]):
+                words = f"{words[: span[0]]}{'' if place else mark}{words[span[1] :]}"
+            text = f"{text[: claim.start]}{words}{text[end:]}"
     read = read_draft(text, evidence.passages)
     return replace(draft, text=read.text, claims=read.claims, citations=read.citations)
 
@@ -107,7 +107,7 @@ def rescued(verdict: Verdict, how: Rescue, first: Verdict) -> Verdict:
 
 def _change(how: Rescue, verdict: Verdict, first: Verdict) -> Reason:
     if how is Rescue.REATTRIBUTED:
-        wrong = [one.claim for one in first.findings if one.code is Code.MISATTRIBUTED]
+        wrong = [finding.claim for finding in first.findings if finding.code is Code.MISATTRIBUTED]
         return Reason(ReasonCode.CITATION_CORRECTED, tuple(dict.fromkeys(wrong)))
     if how is Rescue.TRIMMED and first.draft and verdict.draft:
         kept = {claim.text for claim in verdict.draft.claims}

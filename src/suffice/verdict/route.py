@@ -33,7 +33,7 @@ Condition = Callable[[Assessment, bool], bool]
 
 
 @dataclass(frozen=True, slots=True)
-class Route:
+class RoutingRow:
     """One row of the table."""
 
     text: str
@@ -41,11 +41,11 @@ class Route:
     note: str
     conditions: tuple[Condition, ...]
 
-    def fits(self, found: Assessment, *, conflict: bool) -> bool:
-        return all(condition(found, conflict) for condition in self.conditions)
+    def fits(self, assessment: Assessment, *, conflict: bool) -> bool:
+        return all(condition(assessment, conflict) for condition in self.conditions)
 
 
-def read_routes(rows: Sequence[str]) -> tuple[Route, ...]:
+def read_routes(rows: Sequence[str]) -> tuple[RoutingRow, ...]:
     """Parse the table from the settings; the last row must be an `else` row."""
     routes = tuple(_route(row) for row in rows)
     if not routes or routes[-1].conditions:
@@ -53,18 +53,20 @@ def read_routes(rows: Sequence[str]) -> tuple[Route, ...]:
     return routes
 
 
-def first_match(routes: Sequence[Route], found: Assessment, *, conflict: bool = False) -> Route:
-    return next(route for route in routes if route.fits(found, conflict=conflict))
+def first_match(
+    routes: Sequence[RoutingRow], assessment: Assessment, *, conflict: bool = False
+) -> RoutingRow:
+    return next(route for route in routes if route.fits(assessment, conflict=conflict))
 
 
-def _route(row: str) -> Route:
+def _route(row: str) -> RoutingRow:
     read = _ROW.fullmatch(row.strip())
     if read is None or read["action"] not in Action.__members__:
         raise SettingsError(f"verdict.routes has the invalid row '{row}'.", remedy=_REMEDY)
     when = read["when"].strip()
     parts = [] if when == "else" else [part.strip() for part in when.split(" and ")]
     conditions = tuple(_condition(part, row) for part in parts)
-    return Route(row.strip(), Action[read["action"]], read["note"] or "", conditions)
+    return RoutingRow(row.strip(), Action[read["action"]], read["note"] or "", conditions)
 
 
 def _holds(value: float | None, compare: Callable[[float, float], bool], least: float) -> bool:
@@ -76,11 +78,11 @@ def _condition(text: str, row: str) -> Condition:
     if number := _NUMBER.fullmatch(text):
         name, sign, value = number.groups()
         compare, least = _COMPARE[sign], float(value)
-        return lambda found, _: _holds(getattr(found, name), compare, least)
+        return lambda assessment, _: _holds(getattr(assessment, name), compare, least)
     if text == "conflict":
         return lambda _, conflict: conflict
     if text in _FLAGS:
-        return lambda found, _: text in found.flags
+        return lambda assessment, _: text in assessment.flags
     raise SettingsError(
         f"verdict.routes has the unknown condition '{text}' in the row '{row}'.", remedy=_REMEDY
     )

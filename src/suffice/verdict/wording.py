@@ -14,6 +14,7 @@ from suffice.gate.freshness import left_out
 from suffice.models.llm.ask import Cost
 from suffice.settings.server import CONTACT, Occasion, placeholders
 from suffice.text.marks import bare
+from suffice.text.one_line import one_line
 from suffice.text.readable import readable
 from suffice.types import (
     Action,
@@ -174,7 +175,7 @@ def caveat(gate: GateDecision) -> Reason:
 def reasons_for(
     action: Action,
     gate: GateDecision,
-    found: Assessment,
+    assessment: Assessment,
     *,
     quoted: bool,
     lacks: str = "",
@@ -186,15 +187,15 @@ def reasons_for(
     several questions is unanswered; `gaps` are the draft's own statements of what the documents
     leave open."""
     if action is Action.REVIEW:
-        return (_why_reviewed(found),)
+        return (_why_reviewed(assessment),)
     if action is Action.WITHHOLD:
-        return (_why_withheld(found),)
+        return (_why_withheld(assessment),)
     reasons = [] if gate.level is Level.SUFFICIENT else [caveat(gate)]
-    if found.weak:
-        reasons.append(Reason(ReasonCode.NOT_VERIFIED, found.weak))
-    elif found.unread:
-        reasons.append(Reason(ReasonCode.UNREAD, values=found.unread[:1]))
-    if found.beside:
+    if assessment.weak:
+        reasons.append(Reason(ReasonCode.NOT_VERIFIED, assessment.weak))
+    elif assessment.unread:
+        reasons.append(Reason(ReasonCode.UNREAD, values=assessment.unread[:1]))
+    if assessment.beside:
         reasons.append(Reason(ReasonCode.BESIDE))
     if gaps:
         reasons.append(Reason(ReasonCode.LEFT_OPEN, values=tuple(gaps)))
@@ -202,9 +203,9 @@ def reasons_for(
         reasons.append(Reason(ReasonCode.ANSWERED_IN_PART, values=(left,)))
     elif lacks:
         reasons.append(Reason(ReasonCode.OTHER_KIND, values=(lacks,)))
-    reasons += [Reason(code) for flag, code in _FLAGGED if flag in found.flags]
-    if action is Action.CAVEAT and not reasons and found.confidence is not None:
-        reasons.append(Reason(ReasonCode.UNSURE, values=(_chance(found),)))
+    reasons += [Reason(code) for flag, code in _FLAGGED if flag in assessment.flags]
+    if action is Action.CAVEAT and not reasons and assessment.confidence is not None:
+        reasons.append(Reason(ReasonCode.UNSURE, values=(_chance(assessment),)))
     plain = ReasonCode.QUOTED if quoted else ReasonCode.CHECKED
     return tuple(reasons) or (Reason(plain),)
 
@@ -217,32 +218,36 @@ _FLAGGED = (
 """Flags that a released answer discloses."""
 
 
-def _why_reviewed(found: Assessment) -> Reason:
-    if found.flags & _SOURCES:
+def _why_reviewed(assessment: Assessment) -> Reason:
+    if assessment.flags & _SOURCES:
         return Reason(ReasonCode.WRONG_SOURCE)
-    return Reason(ReasonCode.UNSURE_REVIEW, values=(_chance(found),))
+    return Reason(ReasonCode.UNSURE_REVIEW, values=(_chance(assessment),))
 
 
-def _why_withheld(found: Assessment) -> Reason:
-    invented = Code.FABRICATED.value in found.flags
-    if Code.BESIDE.value in found.flags and not invented:
+def _why_withheld(assessment: Assessment) -> Reason:
+    invented = Code.FABRICATED.value in assessment.flags
+    if Code.BESIDE.value in assessment.flags and not invented:
         return Reason(ReasonCode.OTHER_QUESTION)
-    if against := found.claims_with(Support.CONTRADICTED):
+    if against := assessment.claims_with(Support.CONTRADICTED):
         return Reason(ReasonCode.CONTRADICTED, against)
-    if not found.weak and found.flags <= {Code.FAR.value, ALL_QUOTED} and found.confidence:
-        return Reason(ReasonCode.UNLIKELY, values=(_chance(found),))
-    if not found.weak and Code.DOUBTED.value in found.flags:
+    if (
+        not assessment.weak
+        and assessment.flags <= {Code.FAR.value, ALL_QUOTED}
+        and assessment.confidence
+    ):
+        return Reason(ReasonCode.UNLIKELY, values=(_chance(assessment),))
+    if not assessment.weak and Code.DOUBTED.value in assessment.flags:
         return Reason(ReasonCode.OTHER_VALUE)
     if invented:
-        return Reason(ReasonCode.NO_SUCH_SOURCE, found.weak)
-    if Code.UNCITED.value in found.flags and not found.faithfulness:
-        return Reason(ReasonCode.NO_SOURCE, found.weak)
-    enough = found.faithfulness >= 0.4
-    return Reason(ReasonCode.NOT_ANSWERED if enough else ReasonCode.NOT_BACKED, found.weak)
+        return Reason(ReasonCode.NO_SUCH_SOURCE, assessment.weak)
+    if Code.UNCITED.value in assessment.flags and not assessment.faithfulness:
+        return Reason(ReasonCode.NO_SOURCE, assessment.weak)
+    enough = assessment.faithfulness >= 0.4
+    return Reason(ReasonCode.NOT_ANSWERED if enough else ReasonCode.NOT_BACKED, assessment.weak)
 
 
-def _chance(found: Assessment) -> str:
-    return f"{found.confidence or 0.0:.2f}"
+def _chance(assessment: Assessment) -> str:
+    return f"{assessment.confidence or 0.0:.2f}"
 
 
 def omissions(findings: Sequence[Finding]) -> tuple[Reason, ...]:
@@ -264,12 +269,16 @@ def verified(cost: Cost) -> tuple[str, ...]:
 
 def plain_claim(claim: Claim) -> str:
     """The words of a claim, without citation marks and Markdown."""
-    return bare(" ".join(readable(claim.text).split())).rstrip(".")
+    return _plain(claim.text)
+
+
+def _plain(text: str) -> str:
+    return bare(one_line(readable(text))).rstrip(".")
 
 
 def short(text: str) -> str:
     """A text as one line without marks, at most as long as a message quotes."""
-    plain = bare(" ".join(readable(text).split())).rstrip(".")
+    plain = _plain(text)
     return plain if len(plain) <= _LONGEST else f"{plain[:_LONGEST].rstrip()}…"
 
 
@@ -290,11 +299,11 @@ def both_sides(conflicts: Sequence[Conflict], numbered: Mapping[str, int]) -> st
     return "\n".join(dict.fromkeys(lines))
 
 
-def gate_refusal(gate: GateDecision, found: int) -> Reason:
-    """The reason for a refusal by the gate; `found` is the number of passages."""
-    if not found and not gate.excluded:
+def gate_refusal(gate: GateDecision, passages: int) -> Reason:
+    """The reason for a refusal by the gate; `passages` is the number of passages."""
+    if not passages and not gate.excluded:
         return Reason(ReasonCode.NOTHING_FOUND)
-    code = ReasonCode.NOT_ENOUGH if found else ReasonCode.ONLY_LEFT_OUT
+    code = ReasonCode.NOT_ENOUGH if passages else ReasonCode.ONLY_LEFT_OUT
     return Reason(code, values=gate.reasons)
 
 
@@ -426,8 +435,8 @@ def releases_draft(verdict: Verdict) -> bool:
 def without_withheld(verdict: Verdict) -> Verdict:
     """Take the claims that were withheld out of the reason and the notes of a verdict."""
     drafts = [verdict.draft, *(attempt.draft for attempt in verdict.attempts)]
-    kept = verdict.draft.claims if verdict.draft and releases_draft(verdict) else ()
-    shown = set(map(plain_claim, kept))
+    released = verdict.draft.claims if verdict.draft and releases_draft(verdict) else ()
+    shown = set(map(plain_claim, released))
     if all(_all_in(draft.claims, shown) for draft in drafts if draft):
         return verdict
     reasons = tuple(_without(reason, shown) for reason in reasons_of(verdict))
@@ -436,7 +445,7 @@ def without_withheld(verdict: Verdict) -> Verdict:
         reason=render(reasons),
         reasons=reasons,
         notes=_notes_without(verdict, shown),
-        remarks=tuple(one for one in verdict.remarks if _all_in(one.claims, shown)),
+        remarks=tuple(remark for remark in verdict.remarks if _all_in(remark.claims, shown)),
     )
 
 
@@ -457,7 +466,7 @@ def _without(reason: Reason, shown: Collection[str]) -> Reason:
 def _notes_without(verdict: Verdict, shown: Collection[str]) -> tuple[str, ...]:
     """The notes that quote only claims that are shown; none if one that quotes others cannot be
     told from the rest."""
-    quoting = {rendered_reason(one) for one in verdict.remarks if not _all_in(one.claims, shown)}
+    quoting = {rendered_reason(note) for note in verdict.remarks if not _all_in(note.claims, shown)}
     if not quoting <= set(verdict.notes):
         return ()
     return tuple(note for note in verdict.notes if note not in quoting)

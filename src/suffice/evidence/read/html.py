@@ -17,6 +17,7 @@ from suffice.evidence.read.source import (
     first_heading,
     join_blocks,
 )
+from suffice.text.one_line import one_line
 
 _META = frozenset({"version", "effective", "expires", "kind", "access", "date"})
 _DROPPED = frozenset({"nav", "template", "noscript"})
@@ -150,7 +151,7 @@ class _Page(HTMLParser):
         if self._row or self._in_pre:
             self.handle_data(" " if self._row else "\n")
             return
-        text = _one_line(self._inline)
+        text = one_line("".join(self._inline))
         self._inline.clear()
         if text:
             shape = Shape.ITEM if self._prefix == "- " else Shape.TEXT
@@ -160,7 +161,7 @@ class _Page(HTMLParser):
             self.blocks[-1] = replace(self.blocks[-1], shape=Shape.TEXT)
 
     def _end_row(self) -> None:
-        cells = [_one_line(cell) for cell in self._row]
+        cells = [one_line("".join(cell)) for cell in self._row]
         self._row.clear()
         if any(cells):
             self.blocks.append(Block(" | ".join(cells), Shape.ROW))
@@ -175,7 +176,3 @@ class _Page(HTMLParser):
                 self.blocks.append(Block(f"```\n{text}\n```"))
         self._in_pre = False
         self._flush()
-
-
-def _one_line(pieces: list[str]) -> str:
-    return " ".join("".join(pieces).split())

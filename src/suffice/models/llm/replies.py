@@ -14,6 +14,7 @@ from typing import Any
 from suffice.models.verifier import Pair
 from suffice.text.claims import only_declines
 from suffice.text.instructions import steers
+from suffice.text.one_line import printable_line
 
 _LINE = 200
 _MOST_MISSING = 5
@@ -79,7 +80,7 @@ def read_assessment(reply: str) -> Assessment:
     entry = _object(loaded(reply), "quotes", "missing", "enough")
     if not isinstance(entry["enough"], bool):
         raise ValueError("'enough' is neither true nor false")
-    missing = [_line(_text(line)) for line in _list(entry["missing"])]
+    missing = [printable_line(_text(line), _LINE) for line in _list(entry["missing"])]
     return Assessment(entry["enough"], _quotes(entry), tuple(line for line in missing if line))
 
 
@@ -142,12 +143,6 @@ def _text(value: Any) -> str:
 def _quotes(entry: dict[str, Any]) -> tuple[Quoted, ...]:
     rows = (_object(row, "passage", "quote") for row in _list(entry["quotes"]))
     return tuple(Quoted(_number(row["passage"]), _text(row["quote"])) for row in rows)
-
-
-def _line(text: str) -> str:
-    """The text as one line of printable characters."""
-    line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
-    return line if len(line) <= _LINE else f"{line[:_LINE]}…"
 
 
 def _schema(**properties: Any) -> dict[str, Any]:

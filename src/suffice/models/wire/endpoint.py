@@ -17,6 +17,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from suffice.errors import ModelUnreachable
+from suffice.text.one_line import one_line
 
 AGAIN = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529})
 """Statuses of temporary failures: the same request may succeed later."""
@@ -120,12 +121,7 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
 def message_of(error: Any) -> str:
     """The message of an error object, shortened to one line."""
     message = error.get("message") if isinstance(error, dict) else error
-    return clipped(message if isinstance(message, str) else json.dumps(error))
-
-
-def clipped(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= QUOTED else f"{line[:QUOTED]}…"
+    return one_line(message if isinstance(message, str) else json.dumps(error), QUOTED)
 
 
 def _name(error: Any, field: str) -> str | None:

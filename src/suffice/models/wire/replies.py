@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from suffice.models.wire.endpoint import QUOTED, UP, URL, Endpoint, Kind, clipped, message_of
+from suffice.models.wire.endpoint import QUOTED, UP, URL, Endpoint, Kind, message_of
+from suffice.text.one_line import one_line
 
 DONE = b"[DONE]"
 Event = tuple[str, bytes]
@@ -141,7 +142,7 @@ def parsed(endpoint: Endpoint, data: bytes, *, error: bool = False) -> dict[str,
         text = data[: 4 * QUOTED].decode("utf-8", "replace").strip()
         if text.startswith("<"):
             raise endpoint.problem("it replied with a web page, not with JSON", URL) from None
-        raise endpoint.problem("its reply is not JSON", UP, clipped(text)) from None
+        raise endpoint.problem("its reply is not JSON", UP, one_line(text, QUOTED)) from None
     if not isinstance(value, dict):
         raise endpoint.problem("its reply is not a JSON object", UP)
     if error or value.get("error"):

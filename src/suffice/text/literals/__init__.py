@@ -2,6 +2,7 @@
 
 from suffice.text.literals.compare import (
     APART,
+    Basis,
     Comparison,
     Derivation,
     Operation,
@@ -16,6 +17,7 @@ from suffice.text.literals.values import QUANTITIES, Comparator, Day, Literal, L
 __all__ = [
     "APART",
     "QUANTITIES",
+    "Basis",
     "Comparator",
     "Comparison",
     "Day",

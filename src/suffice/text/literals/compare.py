@@ -282,6 +282,18 @@ class Outcome(StrEnum):
     DERIVED = "derived"
 
 
+class Basis(StrEnum):
+    """What an outcome rests on, if not on equal or absent values."""
+
+    CALCULATED = "calculated"
+    ROUNDED = "rounded"
+    PARTS = "parts"
+    HEADING = "heading"
+    VALUE = "another value"
+    BOUND = "another bound"
+    NAME = "another name"
+
+
 @dataclass(frozen=True, slots=True)
 class Comparison:
     """One literal of the claim, the outcome, and the evidence literal that decided it.
@@ -293,7 +305,7 @@ class Comparison:
     outcome: Outcome
     evidence: Literal | None = None
     derivation: Derivation | None = None
-    reason: str = ""
+    reason: Basis | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -351,7 +363,7 @@ def compare(claim: str | Reading, evidence: str | Reading) -> list[Comparison]:
 
 def _calculated(result: Literal, right: bool) -> Comparison:
     outcome = Outcome.EQUAL if right else Outcome.MISCALCULATED
-    return Comparison(result, outcome, reason="calculated")
+    return Comparison(result, outcome, reason=Basis.CALCULATED)
 
 
 def _judge(claim: Literal, text: str, reading: Reading) -> Comparison:
@@ -368,15 +380,15 @@ def _judge(claim: Literal, text: str, reading: Reading) -> Comparison:
     if equal or (loose and not (other and claim.unit and other.unit == claim.unit)):
         return _judge_bound(claim, equal or loose)
     if near := next((one for one in reading.literals if rounded(claim, one)), None):
-        return Comparison(claim, Outcome.EQUAL, near, reason="rounded")
+        return Comparison(claim, Outcome.EQUAL, near, reason=Basis.ROUNDED)
     if part := _composed(claim, reading) or _on_weekday(claim, reading):
-        return Comparison(claim, Outcome.EQUAL, part, reason="parts")
+        return Comparison(claim, Outcome.EQUAL, part, reason=Basis.PARTS)
     if derived := derive(claim, text, reading.literals):
-        return Comparison(claim, Outcome.DERIVED, derivation=derived, reason=derived.operation)
+        return Comparison(claim, Outcome.DERIVED, derivation=derived)
     if _heads(claim, reading):
-        return Comparison(claim, Outcome.EQUAL, reason="heading")
+        return Comparison(claim, Outcome.EQUAL, reason=Basis.HEADING)
     if other:
-        return Comparison(claim, Outcome.MISMATCH, other, reason="another value")
+        return Comparison(claim, Outcome.MISMATCH, other, reason=Basis.VALUE)
     return Comparison(claim, Outcome.ABSENT)
 
 
@@ -393,7 +405,7 @@ def _judge_bound(claim: Literal, equal: list[Literal]) -> Comparison:
         ),
     )
     if not _compatible(claim, best):
-        return Comparison(claim, Outcome.MISMATCH, best, reason="another bound")
+        return Comparison(claim, Outcome.MISMATCH, best, reason=Basis.BOUND)
     return Comparison(claim, Outcome.EQUAL, best)
 
 
@@ -450,7 +462,7 @@ def _judge_spelling(claim: Literal, reading: Reading) -> Comparison:
         return Comparison(claim, Outcome.EQUAL, same)
     other = next((one for one in reading.literals if namesake(claim, one)), None)
     if other:
-        return Comparison(claim, Outcome.MISMATCH, other, reason="another name")
+        return Comparison(claim, Outcome.MISMATCH, other, reason=Basis.NAME)
     return Comparison(claim, Outcome.ABSENT)
 
 
