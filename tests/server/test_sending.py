@@ -12,7 +12,7 @@ import pytest
 from suffice.server.inference_pool import InferencePool
 from suffice.server.openai.answering import Answering, Delivery
 from suffice.server.openai.chat import ChatFormat
-from suffice.server.openai.shadow import ChatCall, Shadow
+from suffice.server.openai.shadow import Shadow, ShadowCall
 from suffice.server.sending import Emit, Events
 from suffice.settings import WorkSettings
 from tests.server.gateway import RIGHT
@@ -48,7 +48,7 @@ def test_a_client_that_reads_slowly_slows_the_upstream(delivery: Delivery) -> No
         call, opened, asked = context(work), route(upstream), request(1)
         produce: Callable[[Any, Emit], Awaitable[None]]
         if delivery is Delivery.SHADOW:
-            produce = Shadow(call, opened, asked, ChatCall(asked, "m")).stream
+            produce = Shadow(call, opened, asked, ShadowCall({}, asked, "m")).stream
         else:
             produce = Answering.of(call, opened, asked, delivery).stream
 

@@ -307,9 +307,7 @@ async def _emit_progress(job: Job, emit: Emit) -> None:
         await emit([event({"step": what, "done": done, "total": total}, "progress")])
     try:
         last = event(await asyncio.wrap_future(job.result), "result")
-    except ApiError as fault:
-        last = event(fault.body, "error")
-    except SufficeError as problem:
+    except (ApiError, SufficeError) as problem:
         last = event(fault_of(problem).body, "error")
     await emit([last])
 

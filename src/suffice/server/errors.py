@@ -18,7 +18,6 @@ from suffice.errors import (
     ModelUnreachable,
     QuestionError,
     StoreError,
-    SufficeError,
     Unreadable,
 )
 
@@ -147,8 +146,10 @@ def too_slow(setting: str, seconds: float) -> ApiError:
     return ApiError(504, f"{work} took longer than {seconds:g} s ({setting} of the route).", code)
 
 
-def fault_of(problem: SufficeError) -> ApiError:
-    """Map an error of this package to an API error."""
+def fault_of(problem: Exception) -> ApiError:
+    """Map an error of this package to an API error. Of others, nothing is told."""
+    if isinstance(problem, ApiError):
+        return problem
     if isinstance(problem, CollectionMissing):
         return ApiError(404, str(problem), "collection_not_found")
     if isinstance(problem, DocumentMissing):

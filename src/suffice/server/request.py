@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from concurrent.futures import Future
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -33,7 +33,7 @@ from suffice.server.inference_pool import closing
 from suffice.server.rate_limiter import admitted, rate_headers
 from suffice.server.sending import ClientGone, Events, offload, undo_cancellation
 from suffice.server.telemetry.logs import description_of
-from suffice.server.telemetry.stats import NOW, RequestStats
+from suffice.server.telemetry.stats import CURRENT_STATS, RequestStats
 from suffice.settings import LimitSettings
 
 log = logging.getLogger("suffice.server")
@@ -142,25 +142,35 @@ def served(
     @needs(*roles)
     async def endpoint(request: Request) -> Response:
         gateway: Gateway = request.app.state.gateway
+        server = gateway.state.settings.server
         stats = RequestStats(request.url.path, time.perf_counter())
-        NOW.set(stats)  # for as long as the task of this request lives
-        until = asyncio.get_running_loop().time() + gateway.state.settings.server.timeout
+        CURRENT_STATS.set(stats)  # for as long as the task of this request lives
+        until = asyncio.get_running_loop().time() + server.timeout
         stack = ExitStack()
         stack.callback(gateway.tell, stats)
+
+        async def handled() -> Response:
+            caller = await identified(gateway.authenticator, request.headers)
+            context = await admit(request, gateway, caller, stack, stats)
+            check_role(caller, roles)
+            response = await handle(context)
+            if context.unsettled:
+                await context.settled()
+            return response
+
         streams = False
         try:
             try:
                 async with asyncio.timeout_at(until):
-                    response = await _answered(
-                        handle, roles, request, gateway, stack, stats, errors
-                    )
+                    response = await _answered(handled(), stats, errors, server.log_text)
             except TimeoutError:
-                response, stats.status = errors.response(LATE), LATE.status
+                response = errors.response(LATE)
             except asyncio.CancelledError:
                 undo_cancellation()
-                response, stats.status = errors.response(closing()), closing().status
-            streams = isinstance(response, Events)
+                response = errors.response(closing())
+            stats.status = response.status_code
             if isinstance(response, Events):
+                streams = True
                 response.done, response.until = stack.close, until
                 response.late = errors.event(LATE)
                 response.closing = errors.event(closing())
@@ -175,50 +185,24 @@ def served(
 
 
 async def _answered(
-    handle: Handler,
-    roles: Sequence[Role],
-    request: Request,
-    gateway: Gateway,
-    stack: ExitStack,
-    stats: RequestStats,
-    errors: ErrorFormat,
+    response: Awaitable[Response], stats: RequestStats, errors: ErrorFormat, log_text: bool
 ) -> Response:
+    """The response, or an error response."""
     try:
-        context = await _enter(request, gateway, stack, stats)
-        check_role(context.caller, roles)
-        response = await handle(context)
-        if context.unsettled:
-            await context.settled()
+        return await response
     except ApiError as fault:
-        response = errors.response(fault)
+        return errors.response(fault)
     except SufficeError as problem:
-        response = errors.response(fault_of(problem))
-        text = gateway.state.settings.server.log_text
-        log.log(
-            _level(response.status_code),
-            "%s: %s",
-            stats.path,
-            description_of(problem, with_text=text),
-        )
+        failure = fault_of(problem)
+        # Caller errors are not warnings for the operator.
+        level = logging.WARNING if failure.status >= 500 else logging.DEBUG
+        log.log(level, "%s: %s", stats.path, description_of(problem, with_text=log_text))
+        return errors.response(failure)
     except (ClientDisconnect, ClientGone):
-        response = Response(status_code=_HUNG_UP)
+        return Response(status_code=_HUNG_UP)
     except Exception as problem:  # a bug: 500 for the caller, the traceback in the log
         log.exception("%s: %s", stats.path, type(problem).__name__)
-        response = errors.response(fault_of(SufficeError("")))
-    stats.status = response.status_code
-    return response
-
-
-def _level(status: int) -> int:
-    """The log level of a response. Caller errors are not warnings for the operator."""
-    return logging.WARNING if status >= 500 else logging.DEBUG
-
-
-async def _enter(
-    request: Request, gateway: Gateway, stack: ExitStack, stats: RequestStats
-) -> RequestContext:
-    caller = await identified(gateway.authenticator, request.headers)
-    return await admit(request, gateway, caller, stack, stats)
+        return errors.response(fault_of(problem))
 
 
 async def admit(

@@ -13,8 +13,8 @@ from suffice.log.entry import new_id
 from suffice.models.chat import content_in, text_in
 from suffice.server.anthropic.translate import as_chat
 from suffice.server.errors import ApiError, ErrorFormat, encode, event
+from suffice.server.openai.answering import AnswerEndpoint
 from suffice.server.openai.completion import Answer, ReleasedChoice, calls_of, sufficiency_of
-from suffice.server.openai.endpoint import AnswerEndpoint
 from suffice.server.openai.reply import choices_in, usage_of
 from suffice.server.openai.request import ChatRequest, read_request
 from suffice.server.request import RequestContext

@@ -33,7 +33,7 @@ from suffice.models.verifier import Verifier
 from suffice.pipeline import Pipeline
 from suffice.review.case import Rating
 from suffice.review.review import Review
-from suffice.server.telemetry.stats import NOW, RequestStats, StatsListener
+from suffice.server.telemetry.stats import CURRENT_STATS, RequestStats, StatsListener
 from suffice.settings import CollectionSettings
 from suffice.types import Evidence, Level, Verdict
 
@@ -90,7 +90,7 @@ class Tools:
         if top is not None:
             pipeline = replace(pipeline, retriever=self.library.search(self._allowed(who), top=top))
         evidence, decision = pipeline.retrieve_and_gate(question)
-        if stats := NOW.get():
+        if stats := CURRENT_STATS.get():
             stats.gates.append(decision)
         return {
             "gate": as_json.gate(decision),
@@ -265,7 +265,7 @@ class Tools:
 
 def _noted(verdict: Verdict) -> Verdict:
     """Add the verdict to the statistics of the current call."""
-    if stats := NOW.get():
+    if stats := CURRENT_STATS.get():
         stats.verdicts.append(verdict)
     return verdict
 
@@ -327,7 +327,7 @@ class ToolServer(MCPServer[Any]):
     ) -> Any:
         properties = {one.name: one.input_schema["properties"] for one in await self.list_tools()}
         stats = self._stats(name if name in properties else "unknown", context)
-        token = NOW.set(stats)
+        token = CURRENT_STATS.set(stats)
         try:
             unknown = sorted(arguments.keys() - properties.get(name, arguments).keys())
             if unknown:
@@ -343,7 +343,7 @@ class ToolServer(MCPServer[Any]):
             stats.status = 400
             raise ToolError(_explained(problem, properties.get(name, {}))) from problem
         finally:
-            NOW.reset(token)
+            CURRENT_STATS.reset(token)
             stats.end()
             for watch in self._watches:
                 watch(stats)

@@ -12,6 +12,7 @@ from starlette.responses import Response
 
 from suffice.models.chat import text_in
 from suffice.server.errors import DONE, KEEP_ALIVE, ApiError, bad, event
+from suffice.server.openai.answering import AnswerEndpoint
 from suffice.server.openai.completion import (
     Answer,
     ReleasedChoice,
@@ -19,7 +20,6 @@ from suffice.server.openai.completion import (
     framed,
     sufficiency_of,
 )
-from suffice.server.openai.endpoint import AnswerEndpoint
 from suffice.server.openai.passthrough import beside
 from suffice.server.openai.reply import choices_in, usage_of
 from suffice.server.openai.request import ChatRequest, read_request

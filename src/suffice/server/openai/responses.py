@@ -11,10 +11,11 @@ from starlette.responses import Response
 from suffice.errors import SufficeError
 from suffice.models.wire.endpoint import CallFailed, Kind, message_of
 from suffice.server.errors import ApiError, bad
-from suffice.server.openai.endpoint import AnswerEndpoint
+from suffice.server.openai.answering import AnswerEndpoint
 from suffice.server.openai.reply import usage_of
 from suffice.server.openai.request import OURS, ChatRequest, read_request
 from suffice.server.openai.responses_format import ResponsesFormat, as_completion
+from suffice.server.openai.shadow import ShadowCall
 from suffice.server.openai.upstream import RESPONSES, UpstreamFault
 from suffice.server.request import RequestContext
 from suffice.settings import LimitSettings, RouteSettings
@@ -137,14 +138,16 @@ _FAILED = "The upstream returned no answer: its response reports an error."
 
 
 @dataclass(slots=True)
-class ResponsesCall:
-    """A call for a response object, in shadow mode."""
+class ResponsesCall(ShadowCall):
+    """A call for a response object, in shadow mode. One that breaks off is not judged."""
 
-    body: Body
     path: str = RESPONSES
-    begun: bool = False
-    """Always false: a response that breaks off is not judged."""
     _last: Body | None = None
+
+    @property
+    def body(self) -> Body:
+        body = {key: value for key, value in self.original.items() if key != OURS}
+        return {**body, "model": self.model} if self.model else body
 
     def completion_of(self, reply: Body) -> Body:
         return as_completion(reply)
@@ -167,11 +170,6 @@ class ResponsesCall:
         return None if self._last is None else as_completion(self._last)
 
 
-def _call(body: Body, request: ChatRequest, model: str) -> ResponsesCall:
-    forwarded = {key: value for key, value in body.items() if key != OURS}
-    return ResponsesCall({**forwarded, "model": model} if model else forwarded)
-
-
 def _read(body: Body, route: RouteSettings, limits: LimitSettings) -> ChatRequest:
     if not isinstance(body.get("stream"), bool | None):
         raise bad("'stream' must be true or false.", "stream")
@@ -186,7 +184,7 @@ def _read(body: Body, route: RouteSettings, limits: LimitSettings) -> ChatReques
 
 
 _RESPONSES = AnswerEndpoint(
-    _read, lambda body, request: ResponsesFormat(body, request.model, request.events), _call
+    _read, lambda body, request: ResponsesFormat(body, request.model, request.events), ResponsesCall
 )
 
 

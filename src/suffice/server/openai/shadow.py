@@ -11,11 +11,11 @@ import logging
 from collections.abc import Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 from suffice.errors import SufficeError
 from suffice.server.errors import ApiError
-from suffice.server.openai.answer_format import AnswerFormat
+from suffice.server.openai.completion import AnswerFormat
 from suffice.server.openai.grounded import Grounded
 from suffice.server.openai.reply import drafts_in, estimated, usage_of
 from suffice.server.openai.request import ChatRequest, forwarded
@@ -31,48 +31,15 @@ log = logging.getLogger("suffice.server")
 Raw = Mapping[str, Any]
 
 
-class ShadowCall(Protocol):
-    """A call to the upstream in the format of an API."""
-
-    @property
-    def path(self) -> str: ...
-
-    @property
-    def body(self) -> Raw: ...
-
-    def completion_of(self, reply: Raw) -> Raw:
-        """A whole reply as a chat completion, which can be checked."""
-        ...
-
-    async def add(self, chunk: Raw) -> None:
-        """Add a chunk of a streamed reply. Raise `UpstreamFault` if it reports an error."""
-        ...
-
-    @property
-    def begun(self) -> bool:
-        """Whether a reply that breaks off here has anything to judge."""
-        ...
-
-    @property
-    def reported(self) -> Raw:
-        """The usage that the streamed reply reports, in the format of a chat completion."""
-        ...
-
-    def usage(self) -> Raw:
-        """The usage of the streamed reply, estimated if none is reported."""
-        ...
-
-    def finish(self) -> Raw | None:
-        """The streamed reply as a chat completion; `None` if there is none."""
-        ...
-
-
 @dataclass(slots=True)
-class ChatCall:
-    """A call for a chat completion."""
+class ShadowCall:
+    """A call for a chat completion, and its streamed reply. Other APIs have calls of their own."""
 
+    original: Raw
+    """The body as the client sent it."""
     request: ChatRequest
     model: str
+    """The upstream's name for the model."""
     reply: StreamedReply = field(init=False)
     path: str = CHAT
 
@@ -81,6 +48,7 @@ class ChatCall:
 
     @property
     def body(self) -> Raw:
+        """The request to the upstream."""
         request = self.request
         body = forwarded(request.body, self.model)
         if not request.stream:
@@ -89,26 +57,32 @@ class ChatCall:
         return {**body, "stream": True, **({"stream_options": options} if options else {})}
 
     def completion_of(self, reply: Raw) -> Raw:
+        """A whole reply as a chat completion, which can be checked."""
         return reply
 
     async def add(self, chunk: Raw) -> None:
+        """Add a chunk of a streamed reply. Raise `UpstreamFault` if it reports an error."""
         await self.reply.add(chunk)
 
     @property
     def begun(self) -> bool:
+        """Whether a reply that breaks off here has anything to judge."""
         return self.reply.begun
 
     @property
     def reported(self) -> Raw:
+        """The usage that the streamed reply reports."""
         return self.reply.usage
 
     def usage(self) -> Raw:
+        """The usage of the streamed reply, estimated if none is reported."""
         used = usage_of({"usage": self.reply.usage})
         if self.reply.choices and not used["total_tokens"]:
             return estimated(self.body, self.reply.length)
         return used
 
     def finish(self) -> Raw | None:
+        """The streamed reply as a chat completion; `None` if there is none."""
         choices = [choice for _, choice in sorted(self.reply.choices.items())]
         for choice in choices:
             choice.flush()

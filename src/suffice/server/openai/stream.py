@@ -10,8 +10,7 @@ from typing import Any
 
 from suffice import serialize as as_json
 from suffice.errors import SufficeError
-from suffice.server.openai.answer_format import AnswerFormat
-from suffice.server.openai.completion import Disclosure, noted
+from suffice.server.openai.completion import AnswerFormat, Disclosure, noted
 from suffice.server.openai.grounded import Grounded
 from suffice.server.openai.passthrough import finish_of
 from suffice.server.openai.reply import DraftedChoice, estimated, usage_of

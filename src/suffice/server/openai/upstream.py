@@ -42,7 +42,7 @@ from suffice.models.wire.endpoint import (
 from suffice.server.errors import ApiError, decode, encode
 from suffice.server.openai.passthrough import reads_as_text
 from suffice.server.sending import offload
-from suffice.server.telemetry.stats import FIELDS, NOW, TEXTS, fell_back, upstream_failed
+from suffice.server.telemetry.stats import CURRENT_STATS, FIELDS, TEXTS, fell_back, upstream_failed
 from suffice.settings import BreakerSettings
 
 log = logging.getLogger("suffice.server")
@@ -205,7 +205,7 @@ class Upstream:
 
 def _note_model(body: Body | None) -> None:
     """Note the requested model in the statistics of the current request."""
-    if (stats := NOW.get()) is not None and body is not None:
+    if (stats := CURRENT_STATS.get()) is not None and body is not None:
         stats.model = str(body.get("model") or "")
 
 
@@ -258,7 +258,7 @@ class EventLoopTransport:
     async def compute(
         self, size: int | None, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        stats = NOW.get()
+        stats = CURRENT_STATS.get()
         if size is None:
             size = stats.received if stats else 0
         return await offload(size, call, *args, **kwargs)

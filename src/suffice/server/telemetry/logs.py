@@ -16,7 +16,7 @@ from typing import Any, TextIO
 
 from suffice.errors import StoreError, SufficeError
 from suffice.server.telemetry.metrics import gates_of
-from suffice.server.telemetry.stats import FIELDS, NOW, TEXTS, RequestStats, StatsListener
+from suffice.server.telemetry.stats import CURRENT_STATS, FIELDS, TEXTS, RequestStats, StatsListener
 
 _ACCESS = logging.getLogger("suffice.access")
 _SECRET = re.compile(r"(sk-suffice-[0-9a-f]{16}-)[A-Za-z0-9_-]+")
@@ -40,7 +40,7 @@ class JsonLines(logging.Formatter):
             "logger": record.name,
             "message": record.getMessage(),
         }
-        if (stats := NOW.get()) is not None:
+        if (stats := CURRENT_STATS.get()) is not None:
             line["request_id"] = stats.id
         for name in (FIELDS, TEXTS) if self._text() else (FIELDS,):
             fields = getattr(record, name, None)

@@ -90,81 +90,65 @@ class Metrics:
         self._more = more
         self._states = states
         self._known: set[tuple[str, str]] = set()
-        self._own = own = CollectorRegistry()
-        self._requests = Counter(
-            "suffice_requests", "Requests answered.", ["route", "endpoint", "status"], registry=own
+        self._own = CollectorRegistry()
+        counter = partial(Counter, registry=self._own)
+        gauge = partial(Gauge, registry=self._own)
+        histogram = partial(Histogram, registry=self._own, buckets=_SECONDS)
+        self._requests = counter(
+            "suffice_requests", "Requests answered.", ["route", "endpoint", "status"]
         )
-        self._verdicts = Counter(
-            "suffice_verdicts", "Verdicts.", ["route", "verdict"], registry=own
-        )
-        self._gates = Counter(
-            "suffice_gate_decisions", "Gate decisions.", ["route", "level"], registry=own
-        )
-        self._scores = Counter("suffice_gate_scores", "Sum of the gate scores.", registry=own)
-        self._stages = Histogram(
-            "suffice_stage_seconds", "Time by stage.", ["stage"], registry=own, buckets=_SECONDS
-        )
-        self._whole = Histogram(
+        self._verdicts = counter("suffice_verdicts", "Verdicts.", ["route", "verdict"])
+        self._gates = counter("suffice_gate_decisions", "Gate decisions.", ["route", "level"])
+        self._scores = counter("suffice_gate_scores", "Sum of the gate scores.")
+        self._stages = histogram("suffice_stage_seconds", "Time by stage.", ["stage"])
+        self._whole = histogram(
             "suffice_request_seconds",
             "Time from the start of a request to the end of its answer.",
             ["endpoint"],
-            registry=own,
-            buckets=_SECONDS,
         )
-        self._tokens = Counter("suffice_tokens", "Tokens used upstream.", ["route"], registry=own)
-        self._failed = Counter(
+        self._tokens = counter("suffice_tokens", "Tokens used upstream.", ["route"])
+        self._failed = counter(
             "suffice_upstream_errors",
             "Failed upstream calls, counting each attempt.",
             ["route", "kind"],
-            registry=own,
         )
-        self._fallbacks = Counter(
+        self._fallbacks = counter(
             "suffice_upstream_fallbacks",
             "Calls that failed at this upstream and were sent to the next upstream of the route.",
             ["route", "upstream"],
-            registry=own,
         )
-        self._breakers = Gauge(
+        self._breakers = gauge(
             "suffice_upstream_state",
             "Circuit breaker: 0 closed, 1 half open, 2 open; the worst of all workers.",
             ["route", "upstream"],
-            registry=own,
             multiprocess_mode="livemax",
         )
-        self._cache = Counter(
+        self._cache = counter(
             "suffice_cache_requests",
             "Lookups in the verdict cache, by result: hit or miss.",
             ["route", "result"],
-            registry=own,
         )
-        self._replaced = Counter(
+        self._replaced = counter(
             "suffice_upstream_replaced",
             "Answers replaced by quotations because the upstream failed.",
             ["route"],
-            registry=own,
         )
-        self._fabricated = Counter(
+        self._fabricated = counter(
             "suffice_fabricated_citations",
             "Claims in any draft that cited a source that does not exist.",
             ["route"],
-            registry=own,
         )
-        self._failed_checks = Counter(
+        self._failed_checks = counter(
             "suffice_failed_checks",
             "Checks that failed on a draft; the log has the traceback.",
             ["route", "check"],
-            registry=own,
         )
-        self._under_way = Gauge(
-            "suffice_requests_under_way",
-            "Requests in progress.",
-            registry=own,
-            multiprocess_mode="livesum",
+        self._under_way = gauge(
+            "suffice_requests_under_way", "Requests in progress.", multiprocess_mode="livesum"
         )
-        self._queue = Gauge(
+        self._queue = gauge(
             "suffice_queue",
             "Inference jobs that are queued or running.",
-            registry=own,
             multiprocess_mode="livesum",
         )
 

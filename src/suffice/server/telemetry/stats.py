@@ -66,7 +66,7 @@ class RequestStats:
         return self.tokens_in + self.tokens_out
 
 
-NOW: ContextVar[RequestStats | None] = ContextVar("seen", default=None)
+CURRENT_STATS: ContextVar[RequestStats | None] = ContextVar("request_stats", default=None)
 """The current request, including in the tasks and threads it starts."""
 FIELDS, TEXTS = "suffice", "suffice_texts"
 """Attributes of a log record: extra fields, and extra fields that contain texts."""
@@ -75,11 +75,11 @@ StatsListener = Callable[[RequestStats], None]
 
 def upstream_failed(kind: str) -> None:
     """Add the kind of a failed upstream call to the current request."""
-    if (stats := NOW.get()) is not None:
+    if (stats := CURRENT_STATS.get()) is not None:
         stats.upstream.append(kind)
 
 
 def fell_back(upstream: str) -> None:
     """Record that the current request fell back from this upstream to the next."""
-    if (stats := NOW.get()) is not None:
+    if (stats := CURRENT_STATS.get()) is not None:
         stats.fallbacks.append(upstream)

@@ -30,7 +30,7 @@ from suffice.review.documents import CALENDAR, Documents, History, Hunk, View, c
 from suffice.review.review import Review
 from suffice.server.errors import ApiError
 from suffice.server.request import admit
-from suffice.server.telemetry.stats import NOW, RequestStats
+from suffice.server.telemetry.stats import CURRENT_STATS, RequestStats
 from suffice.server.ui.page import PageContext, as_page_error, limits_of, log_of, page, refreshed
 from suffice.server.ui.security import PageError
 from suffice.types import Level, Source
@@ -254,7 +254,7 @@ async def check(context: PageContext) -> Response:
     """Ask the gate again, without a record, and leave out what the documents answer by now. It is
     admitted within the limits of an API call, and one check runs at a time."""
     gateway, stats = context.gateway, RequestStats("/ui/health/gaps", time.perf_counter())
-    NOW.set(stats)
+    CURRENT_STATS.set(stats)
     with ExitStack() as stack:
         stack.callback(gateway.tell, stats)
         try:

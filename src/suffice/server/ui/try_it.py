@@ -29,7 +29,7 @@ from suffice.server.request import RequestContext, admit
 from suffice.server.route import Route as GatewayRoute
 from suffice.server.route import Way
 from suffice.server.sending import cancel_on_disconnect, offload
-from suffice.server.telemetry.stats import NOW, RequestStats
+from suffice.server.telemetry.stats import CURRENT_STATS, RequestStats
 from suffice.server.ui import security
 from suffice.server.ui.guide import COOKIE, EXAMPLES, STEPS, Guide, guide_of
 from suffice.server.ui.page import PageContext, as_page_error, page
@@ -84,7 +84,7 @@ async def run(context: PageContext) -> Response:
     form = TryForm.of(await context.form())
     gateway, principal = context.gateway, context.person.principal
     stats = RequestStats("/ui/try", time.perf_counter())
-    NOW.set(stats)
+    CURRENT_STATS.set(stats)
     stack = ExitStack()
     stack.callback(gateway.tell, stats)
     try:
