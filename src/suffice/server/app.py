@@ -188,22 +188,22 @@ async def readyz(request: Request) -> Response:
         return ApiError(503, "The gateway is shutting down.", "shutting_down").response
     if gateway.work.full:
         return ApiError(503, "The gateway is busy.", "overloaded").response
-    found: Readiness = await request.app.state.health.readiness()
-    if failed := found.failed:
+    state: Readiness = await request.app.state.health.readiness()
+    if failed := state.failed:
         why = f"Not ready: {', '.join(failed)}."
         body = {**ApiError(503, why, "not_ready").body, "failed": dict(failed)}
         return Response(encode(body), 503, media_type=JSON_TYPE)
     status = {"status": "ready"} | (
-        {"conditions": dict(found.conditions)} if found.conditions else {}
+        {"conditions": dict(state.conditions)} if state.conditions else {}
     )
     try:
         caller = await entered(gateway.authenticator, request.headers)
     except (ApiError, StoreError):
         return as_response(status)
-    named = [name for name, one in gateway.state.routes.items() if gateway.may(caller, one)]
+    named = [name for name, route in gateway.state.routes.items() if gateway.may(caller, route)]
     breakers = {name: states for name, states in gateway.breakers.items() if name in named}
-    known = {"upstreams": breakers} if breakers else {}
-    return as_response({**status, "routes": sorted(named), **known})
+    upstreams = {"upstreams": breakers} if breakers else {}
+    return as_response({**status, "routes": sorted(named), **upstreams})
 
 
 @needs_no_role

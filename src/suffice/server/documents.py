@@ -121,8 +121,8 @@ def _checked(files: list[File], fields: Mapping[str, str]) -> Upload:
         raise bad("The form contains no file. Send the file as a part with a file name.", "file")
     if "name" in fields and len(files) > 1:
         raise bad("'name' can only be given for a single file.", "name")
-    named = [File(document_name(fields.get("name") or one.name), one.data) for one in files]
-    if len({one.name for one in named}) < len(named):
+    named = [File(document_name(fields.get("name") or file.name), file.data) for file in files]
+    if len({file.name for file in named}) < len(named):
         raise bad("Two files have the same name.", "file")
     try:
         given = declared({key: fields[key] for key in DECLARED if fields.get(key)})
@@ -200,14 +200,14 @@ def _uploaded(
         progress=progress,
     )
     versions = store.versions(collection=collection, document=file.name)
-    shown = newest([one for one in versions if one.access == labels], today())
+    shown = newest([version for version in versions if version.access == labels], today())
     result = "added" if report.added else "changed" if report.changed else "unchanged"
     unread = [key for _, key in report.unread]
     return {**as_json.version(shown[0], today()), "result": result, "unread": unread}
 
 
 def _all_reasons(done: list[dict[str, Any]]) -> str:
-    return "None of the files could be read. " + " ".join(one["error"] for one in done)
+    return "None of the files could be read. " + " ".join(entry["error"] for entry in done)
 
 
 async def list_(context: RequestContext) -> Response:
@@ -220,12 +220,14 @@ async def list_(context: RequestContext) -> Response:
         raise bad(f"'limit' must be a whole number from 1 to {_MOST}.", "limit")
     store = context.gateway.library.store
 
-    def found() -> list[VersionInfo]:
-        mine = [one for one in store.versions(collection=collection) if _reads(context, one)]
-        return sorted(newest(mine, today()), key=lambda one: one.document)
+    def readable() -> list[VersionInfo]:
+        mine = [
+            version for version in store.versions(collection=collection) if _reads(context, version)
+        ]
+        return sorted(newest(mine, today()), key=lambda info: info.document)
 
-    rest = [one for one in await context.gateway.work.run(found) if one.document > after]
-    page = [as_json.version(one, today()) for one in rest[: int(limit)]]
+    rest = [info for info in await context.gateway.work.run(readable) if info.document > after]
+    page = [as_json.version(info, today()) for info in rest[: int(limit)]]
     return as_response({"object": "list", "data": page, "has_more": len(rest) > len(page)})
 
 
@@ -233,21 +235,21 @@ async def show(context: RequestContext) -> Response:
     """Show a document: all its versions, and the text of one version."""
     name, collection, version = _named(context)
 
-    def found() -> dict[str, Any]:
+    def shown() -> dict[str, Any]:
         store = context.gateway.library.store
         line = _mine(context, partial(store.history, collection, name), name)
-        chosen = [one for one in line if version in (one.version, one.key)]
+        chosen = [info for info in line if version in (info.version, info.key)]
         if not version:
-            own = [one for one in line if one.document == name]
-            chosen = newest(own, today())
+            current = [info for info in line if info.document == name]
+            chosen = newest(current, today())
         if not chosen:
             raise DocumentMissing(f"'{name}' has no version '{version}'.")
-        one = chosen[-1]
+        info = chosen[-1]
         versions = [as_json.version(item, today()) for item in line]
-        text = store.text(collection, one.document, one.key, one.access)
-        return {**as_json.version(one, today()), "versions": versions, "text": text}
+        text = store.text(collection, info.document, info.key, info.access)
+        return {**as_json.version(info, today()), "versions": versions, "text": text}
 
-    return as_response(await context.gateway.work.run(found))
+    return as_response(await context.gateway.work.run(shown))
 
 
 async def retire(context: RequestContext) -> Response:
@@ -347,9 +349,9 @@ def _mine(
 ) -> list[VersionInfo]:
     """The versions that the caller may read. Raise `DocumentMissing` if there are none, with the
     same message whether or not there are others."""
-    found: list[VersionInfo] = []
+    readable: list[VersionInfo] = []
     with suppress(DocumentMissing):
-        found = [one for one in versions() if _reads(context, one)]
-    if not found:
+        readable = [version for version in versions() if _reads(context, version)]
+    if not readable:
         raise DocumentMissing(f"There is no document '{name}'.")
-    return found
+    return readable

@@ -46,21 +46,21 @@ async def guarantee(context: RequestContext) -> Response:
     """Whether the guarantee of the thresholds holds, since when and why; under the path of a route,
     that of its own certificate if it has one."""
     gateway = context.gateway
-    found, path = gateway.guarantees, gateway.guarantees.main
+    guarantees, path = gateway.guarantees, gateway.guarantees.main
     if named := context.request.path_params.get("route", ""):
         route = gateway.route(named, None, context.caller)
         path = settings_of_route(route.settings, gateway.state.settings).verdict.thresholds_file
-    return as_response(report.guarantee(found[path], found.certificates.get(path)))
+    return as_response(report.guarantee(guarantees[path], guarantees.certificates.get(path)))
 
 
 async def monitor(context: RequestContext) -> Response:
     """The metrics and their alarms. They cover all routes, so the key must too."""
     if ALL not in context.caller.routes:
         raise ApiError(403, "The monitor needs a key that may call all routes.", "no_right")
-    found = context.gateway.monitor
-    if found is None:
+    running = context.gateway.monitor
+    if running is None:
         raise ApiError(404, "The monitor is off (monitor.enabled).", "not_found")
-    return as_response(await asyncio.to_thread(report.report_of, found))
+    return as_response(await asyncio.to_thread(report.report_of, running))
 
 
 class MonitorCollector(Collector):
@@ -74,35 +74,37 @@ class MonitorCollector(Collector):
         if monitor is None:
             return
         try:
-            found = report.report_of(monitor)
+            state = report.report_of(monitor)
         except StoreError:  # still report the other metrics while the store is down
             return
         alarm = GaugeMetricFamily("suffice_alarm", "1 while an alarm is raised.", labels=["metric"])
-        for name, one in found["metrics"].items():
-            alarm.add_metric([name], float(one["raised"]))
-            if one["value"] is not None:
+        for name, metric in state["metrics"].items():
+            alarm.add_metric([name], float(metric["raised"]))
+            if metric["value"] is not None:
                 days = monitor.settings.monitor.window_days
-                about = f"Mean over {days} days. Alarm: {one['alarm']}."
-                yield GaugeMetricFamily(f"suffice_{name}", about, one["value"])
+                about = f"Mean over {days} days. Alarm: {metric['alarm']}."
+                yield GaugeMetricFamily(f"suffice_{name}", about, metric["value"])
         yield alarm
-        status = found["guarantee"]["status"]
+        status = state["guarantee"]["status"]
         about = "The guarantee of the thresholds: 0 none, 1 active, 2 suspended."
         yield GaugeMetricFamily("suffice_guarantee", about, _STATES[status])
-        yield _by_route(monitor.settings, found)
-        if found["exchangeability"] is not None:
-            evidence = found["exchangeability"]["evidence"]
+        yield _by_route(monitor.settings, state)
+        if state["exchangeability"] is not None:
+            evidence = state["exchangeability"]["evidence"]
             about = "Evidence that live answers differ from those of the calibration."
             yield GaugeMetricFamily("suffice_drift_evidence", about, evidence)
-        deep = found["deep_checks"]
+        deep = state["deep_checks"]
         about = "Answers that were checked again by the strongest verifier."
         yield GaugeMetricFamily("suffice_deep_checks", about, deep["count"])
         about = "Deep checks that would have decided otherwise."
         yield GaugeMetricFamily("suffice_deep_checks_changed", about, deep["changed"])
 
 
-def _by_route(settings: Settings, found: Mapping[str, Any]) -> Metric:
+def _by_route(settings: Settings, state: Mapping[str, Any]) -> Metric:
     """The guarantee of each route: a route may have a certificate of its own."""
-    status = {one["file"]: _STATES[one["status"]] for one in found["certificates"]}
+    status = {
+        certificate["file"]: _STATES[certificate["status"]] for certificate in state["certificates"]
+    }
     about = "The guarantee of the thresholds of a route: 0 none, 1 active, 2 suspended."
     metric = GaugeMetricFamily("suffice_route_guarantee", about, labels=["route"])
     for name, route in settings.server.routes.items():
@@ -159,9 +161,11 @@ def _shown(case: Case) -> dict[str, Any]:
         "answer": out.released if out else None,
         # The reasons of a withheld answer may quote the draft.
         "reason": out.reason if out else None,
-        "sources": [as_json.citation(one) for one in out.citations] if out else [],
+        "sources": [as_json.citation(citation) for citation in out.citations] if out else [],
         "notes": [last.note] if out and last else [],
-        "result": next((one.result for one in reversed(case.decided) if one.result), None),
+        "result": next(
+            (decision.result for decision in reversed(case.decided) if decision.result), None
+        ),
         "queued": case.queued_at or None,
         "decided": last.time if last else None,
     }
@@ -175,12 +179,12 @@ async def gate(context: RequestContext) -> Response:
     indexed = _indexed(body, route, given is not None)
     pipeline_of = route.pipeline
 
-    def found() -> tuple[Any, Any]:
+    def search_and_gate() -> tuple[Any, Any]:
         pipeline: Pipeline = pipeline_of(context.caller, Way(given or (), indexed))
         return pipeline.retrieve_and_gate(question)
 
     seconds = route.settings.gate_seconds
-    call = context.gateway.work.run_within(seconds, found)
+    call = context.gateway.work.run_within(seconds, search_and_gate)
     try:
         evidence, decision = await cancel_on_disconnect(context.request.receive, call)
     except TimeoutError:
@@ -226,12 +230,12 @@ async def check(context: RequestContext) -> Response:
 
 def checker_of(route: Route, context: RequestContext, *, uncited: bool) -> Checker:
     """The checker for an answer that was written elsewhere, with the settings of a route."""
-    own, verifier = route.own, route.parts.verifier
+    settings, verifier = route.own, route.parts.verifier
     return Checker(
         tuple(route.checks(context.caller.labels, marks=not uncited)),
-        read_routes(own.verdict.routes),
+        read_routes(settings.verdict.routes),
         uncited,
-        Conflicts(verifier, own.gate.conflict),
+        Conflicts(verifier, settings.gate.conflict),
         record=route.recording_checks(context.caller, uncited=uncited),
     )
 
@@ -248,14 +252,14 @@ async def feedback(context: RequestContext) -> Response:
     body = await context.object()
     record, rating = _text(body, "record"), body.get("rating")
     comment = _text(body, "comment", empty=True) if body.get("comment") is not None else ""
-    if rating not in tuple(one.value for one in Rating):
+    if rating not in tuple(known_rating.value for known_rating in Rating):
         raise bad("'rating' must be 'up' or 'down'.", "rating")
     log = context.gateway.log
     if log is None:
         raise ApiError(404, "This gateway does not record answers.", "record_not_found", "record")
     call = context.gateway.work.record(_rated, log, context.caller, record, Rating(rating), comment)
     try:
-        made = await call
+        id_ = await call
     except ReviewError as problem:
         raise bad(str(problem), "record") from None
     except StoreError as problem:
@@ -263,7 +267,7 @@ async def feedback(context: RequestContext) -> Response:
             raise
         message = f"You have no record '{record}'."
         raise ApiError(404, message, "record_not_found", "record") from problem
-    return as_response({"id": made, "object": "feedback", "record": record})
+    return as_response({"id": id_, "object": "feedback", "record": record})
 
 
 def _rated(log: Log, caller: Principal, record: str, rating: Rating, comment: str) -> str:
@@ -297,19 +301,19 @@ async def _given(context: RequestContext, body: Mapping[str, Any]) -> tuple[Retr
         raise bad("'evidence' must be a list of passages.", "evidence")
     limits = context.gateway.state.settings.server.limits
     read = await offload(context.stats.received, read_given, named, limits)
-    return tuple(replace(one, relevance=None) for one in read)
+    return tuple(replace(passage, relevance=None) for passage in read)
 
 
 def _indexed(body: Mapping[str, Any], route: Route, given: bool) -> bool:
     """Whether to search the index: the request carries no passages, or asks for a search."""
-    wanted = body.get("from")
-    if wanted not in (None, "index", "request", "both"):
+    source = body.get("from")
+    if source not in (None, "index", "request", "both"):
         raise bad("'from' must be one of index, request, both.", "from")
     if route.settings.evidence == "index" and given:
         raise bad("This route takes its evidence from the index.", "evidence")
-    if wanted is None:
+    if source is None:
         return not given and route.settings.evidence != "request"
-    return wanted != "request" and route.settings.evidence != "request"
+    return source != "request" and route.settings.evidence != "request"
 
 
 _SECONDS = 2.0
@@ -366,25 +370,26 @@ class Health:
         )
         return Readiness({**self._disk(), "index": why})
 
-    def _empty(self, known: set[str]) -> list[str]:
+    def _empty(self, collections: set[str]) -> list[str]:
         """The collections that routes search but that have no documents."""
         routes = self._gateway.state.routes.values()
         searched = {
-            one.settings.collection
-            for one in routes
-            if one.settings.grounding and one.settings.evidence != "request"
+            route.settings.collection
+            for route in routes
+            if route.settings.grounding and route.settings.evidence != "request"
         }
-        return sorted(searched - known)
+        return sorted(searched - collections)
 
     @property
     def _uploads(self) -> bool:
         """Whether an empty collection is acceptable, because documents can be uploaded."""
-        wanted = self._gateway.state.settings.server.ready_without_documents
-        if wanted != "auto":
-            return wanted == "always"
+        setting = self._gateway.state.settings.server.ready_without_documents
+        if setting != "auto":
+            return setting == "always"
         principals = self._gateway.authenticator.principals
         return any(
-            one.has(Role.LIBRARIAN) and not principals.expired(one) for one in principals.all()
+            principal.has(Role.LIBRARIAN) and not principals.expired(principal)
+            for principal in principals.all()
         )
 
     def _disk(self) -> dict[str, str]:

@@ -104,23 +104,23 @@ class InferencePool:
     async def record(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run a call that writes a record. It continues even if the caller stops waiting."""
         context = contextvars.copy_context()
-        made = self._recording.submit(context.run, partial(call, *args, **kwargs))
-        return await asyncio.shield(asyncio.wrap_future(made))
+        job = self._recording.submit(context.run, partial(call, *args, **kwargs))
+        return await asyncio.shield(asyncio.wrap_future(job))
 
     async def _run(self, deadline: Deadline, call: Callable[[], T]) -> T:
         context = contextvars.copy_context()
-        made = self._pool.submit(context.run, _under, deadline, call)
+        job = self._pool.submit(context.run, _under, deadline, call)
         self.jobs += 1
         self._deadlines.add(deadline)
         # Count the job until its thread is done, even if the caller stops waiting.
-        made.add_done_callback(partial(self._done, asyncio.get_running_loop(), deadline))
+        job.add_done_callback(partial(self._done, asyncio.get_running_loop(), deadline))
         try:
-            return await asyncio.wrap_future(made)
+            return await asyncio.wrap_future(job)
         except asyncio.CancelledError:
             deadline.cancel()
             raise
 
-    def _done(self, loop: asyncio.AbstractEventLoop, deadline: Deadline, made: object) -> None:
+    def _done(self, loop: asyncio.AbstractEventLoop, deadline: Deadline, job: object) -> None:
         with suppress(RuntimeError):  # the event loop is already closed
             loop.call_soon_threadsafe(self._one_less, deadline)
 

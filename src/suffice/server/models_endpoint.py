@@ -34,7 +34,7 @@ async def models(context: RequestContext) -> Response:
     named = context.request.path_params.get("route", "")
     gateway, caller = context.gateway, context.caller
     routes = [gateway.route(named, None, caller)] if named else list(gateway.state.routes.values())
-    found: dict[str, dict[str, Any]] = {}
+    entries: dict[str, dict[str, Any]] = {}
     for route in routes:
         if not gateway.may(caller, route):
             continue
@@ -47,12 +47,12 @@ async def models(context: RequestContext) -> Response:
             data = listed.get("data")
             for entry in map(_listed, data[:_MODELS] if isinstance(data, list) else ()):
                 if entry is not None:
-                    found.setdefault(entry["id"], entry)
+                    entries.setdefault(entry["id"], entry)
             continue
         for name in names:
             entry = _model(name or _own(route), route.name)
-            found.setdefault(entry["id"], entry)
-    return as_response({"object": "list", "data": list(found.values())[:_MODELS]})
+            entries.setdefault(entry["id"], entry)
+    return as_response({"object": "list", "data": list(entries.values())[:_MODELS]})
 
 
 def _model(name: str, route: str) -> dict[str, Any]:
@@ -64,12 +64,12 @@ def _listed(raw: Any) -> dict[str, Any] | None:
     if not isinstance(raw, dict) or not (name := _name(raw.get("id"))):
         return None
     created = raw.get("created")
-    known = type(created) is int and 0 <= created <= _LATEST
+    plausible = type(created) is int and 0 <= created <= _LATEST
     owner = _name(raw.get("owned_by")) or "upstream"
     return {
         "id": name,
         "object": "model",
-        "created": created if known else 0,
+        "created": created if plausible else 0,
         "owned_by": owner,
     }
 
@@ -84,12 +84,12 @@ async def model(context: RequestContext) -> Response:
     route = context.gateway.route(
         context.request.path_params.get("route", ""), name, context.caller
     )
-    known = route.model(name)
-    if known in (".", ".."):  # in a URL these would change the path
+    upstream_name = route.model(name)
+    if upstream_name in (".", ".."):  # in a URL these would change the path
         raise ApiError(404, f"The model '{name}' does not exist.", "model_not_found", "model")
     if route.upstream is not None and not route.settings.models:
         try:
-            entry = _listed(await route.upstream.get(f"models/{quote(known, safe='')}"))
+            entry = _listed(await route.upstream.get(f"models/{quote(upstream_name, safe='')}"))
         except UpstreamFault as problem:
             raise problem.fault from None
         if entry is None:
@@ -118,35 +118,35 @@ async def embeddings(context: RequestContext) -> Response:
         raise bad("'input' must be a string or a list of strings, and not empty.", "input")
     sent = {**body, "model": route.model(body.get("model"))}
     try:
-        made = await cancel_on_disconnect(
+        reply = await cancel_on_disconnect(
             context.request.receive, route.upstream.ask(sent, "embeddings")
         )
     except UpstreamFault as problem:
         raise problem.fault from None
-    usage = usage_of(made)
+    usage = usage_of(reply)
     context.spent(usage, route.settings.price_in)
     # A list of numbers is one text in tokens.
     texts = len(given) if isinstance(given, list) and not isinstance(given[0], int) else 1
     try:
-        vectors = await offload(LARGE + 1, _vectors, made, texts, body.get("encoding_format"))
+        vectors = await offload(LARGE + 1, _vectors, reply, texts, body.get("encoding_format"))
     except (ValueError, KeyError, TypeError, AttributeError):
         raise _unexpected() from None
     entries = [
         {"object": "embedding", "index": n, "embedding": vector} for n, vector in enumerate(vectors)
     ]
     counts = {name: usage[name] for name in ("prompt_tokens", "total_tokens")}
-    name = _name(made.get("model")) or sent["model"]
+    name = _name(reply.get("model")) or sent["model"]
     return as_response({"object": "list", "data": entries, "model": name, "usage": counts})
 
 
-def _vectors(reply: Mapping[str, Any], texts: int, wanted: Any) -> list[list[float] | str]:
+def _vectors(reply: Mapping[str, Any], texts: int, encoding: Any) -> list[list[float] | str]:
     """The vectors of so many texts, in their order; as text in base64 only where it is `wanted`.
     Raise an error if one is missing or has a value that is no finite number."""
     rows = {row.get("index"): row.get("embedding") for row in reply["data"]}
     if len(reply["data"]) != texts or rows.keys() != set(range(texts)):
         raise ValueError
     vectors = [rows[n] for n in range(texts)]
-    sizes = {_size(vector, wanted == "base64") for vector in vectors}
+    sizes = {_size(vector, encoding == "base64") for vector in vectors}
     if len(sizes) != 1 or not 0 < max(sizes) <= _DIMENSIONS:
         raise ValueError
     return vectors

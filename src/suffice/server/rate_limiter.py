@@ -99,17 +99,17 @@ def admitted(admission: Admission) -> None:
 def rate_headers(left: Iterable[Left], tokens: int = 0) -> dict[str, str]:
     """OpenAI's `x-ratelimit-…` headers for the request limit and the token limit with the least
     left. `tokens` is the usage of the current request."""
-    found: dict[str, Left] = {}
-    for one in left:
-        what = COUNTED[one.name][0]
-        if what != "cost" and (what not in found or one.remaining < found[what].remaining):
-            found[what] = one
+    least: dict[str, Left] = {}
+    for limit in left:
+        what = COUNTED[limit.name][0]
+        if what != "cost" and (what not in least or limit.remaining < least[what].remaining):
+            least[what] = limit
     headers = {}
-    for what, one in found.items():
+    for what, limit in least.items():
         used = tokens if what == "tokens" else 0
-        reset = float(COUNTED[one.name][1].seconds) if used else one.reset
-        headers[f"x-ratelimit-limit-{what}"] = f"{one.limit:.0f}"
-        headers[f"x-ratelimit-remaining-{what}"] = f"{max(one.remaining - used, 0):.0f}"
+        reset = float(COUNTED[limit.name][1].seconds) if used else limit.reset
+        headers[f"x-ratelimit-limit-{what}"] = f"{limit.limit:.0f}"
+        headers[f"x-ratelimit-remaining-{what}"] = f"{max(limit.remaining - used, 0):.0f}"
         headers[f"x-ratelimit-reset-{what}"] = duration(reset)
     return headers
 
@@ -127,15 +127,15 @@ def duration(seconds: float) -> str:
 
 def limit_of(name: str, caller: Principal, general: LimitSettings) -> float:
     """A key's own limit, else the general limit; 0 means no limit."""
-    found: float = caller.limits.get(name, 0) or getattr(general, name)
-    return found
+    limit: float = caller.limits.get(name, 0) or getattr(general, name)
+    return limit
 
 
 def quotas_of(caller: Principal, general: LimitSettings) -> Quotas:
     """The limits of the caller and of its team that are counted in the store."""
-    own = {name: limit_of(name, caller, general) for name in COUNTED}
+    single = {name: limit_of(name, caller, general) for name in COUNTED}
     shared = {name: caller.team_limits.get(name, 0) for name in COUNTED}
-    quotas = {caller.id: _set(own), team_holder(caller.team): _set(shared)}
+    quotas = {caller.id: _set(single), team_holder(caller.team): _set(shared)}
     return {holder: limits for holder, limits in quotas.items() if limits}
 
 

@@ -302,8 +302,8 @@ def _on_stop() -> None:
     def stop(*_: object) -> None:
         raise SystemExit(0)
 
-    for one in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(one, stop)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, stop)
 
 
 def _on_hangup(gateway: Gateway, read: Callable[[], Settings]) -> None:

@@ -118,7 +118,7 @@ class Workers:
     def _handle(self, worker: _Worker, report: _Report) -> None:
         if report.ready:
             worker.ready = True
-            if not self._served and all(one.ready for one in self._workers):
+            if not self._served and all(other.ready for other in self._workers):
                 self._served = True
                 self.listening.say(report.text)
             return

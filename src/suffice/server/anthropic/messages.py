@@ -99,7 +99,7 @@ def blocks_of(choice: ReleasedChoice) -> list[Block]:
     """The content blocks: text and tool calls."""
     text = choice.content or choice.refusal
     blocks: list[Block] = [{"type": "text", "text": text}] if text else []
-    return blocks + [tool_use(one) for one in calls_of(choice.message)]
+    return blocks + [tool_use(call) for call in calls_of(choice.message)]
 
 
 def tool_use(call: Mapping[str, Any]) -> Block:

@@ -67,9 +67,9 @@ def as_chat(body: Mapping[str, Any], *, grounded: bool = True) -> dict[str, Any]
     chat |= _tools(body)
     if user := _object(body.get("metadata")).get("user_id"):
         chat["user"] = user
-    wanted = _object(_object(body.get("output_config")).get("format"))
-    if wanted.get("type") == "json_schema":
-        schema = {"name": "answer", "schema": wanted.get("schema")}
+    output_format = _object(_object(body.get("output_config")).get("format"))
+    if output_format.get("type") == "json_schema":
+        schema = {"name": "answer", "schema": output_format.get("schema")}
         chat["response_format"] = {"type": "json_schema", "json_schema": schema}
     if body.get("stream"):
         chat["stream_options"] = {"include_usage": True}
@@ -139,19 +139,19 @@ def _translated(
                 {"role": "tool", "tool_call_id": block.get("tool_use_id"), "content": text}
             )
         elif kind in _DOCUMENTS:
-            found = given_of(block, where)
+            given = given_of(block, where)
             if documents is None:
-                parts.append({"type": "text", "text": as_text(found)})
+                parts.append({"type": "text", "text": as_text(given)})
             else:
-                documents.append(found)
+                documents.append(given)
         elif kind not in _THOUGHTS:
             raise bad(f"Message {n} has a content block of an unsupported type.", where)
-    said: Any = parts
+    plain: Any = parts
     if all(part["type"] == "text" for part in parts):
-        said = "\n".join(part["text"] for part in parts)
+        plain = "\n".join(part["text"] for part in parts)
     if calls:
-        return [{"role": role, "content": said or None, "tool_calls": calls}]
-    return [*results, *([{"role": role, "content": said}] if said or not results else [])]
+        return [{"role": role, "content": plain or None, "tool_calls": calls}]
+    return [*results, *([{"role": role, "content": plain}] if plain or not results else [])]
 
 
 def _image(block: Mapping[str, Any], where: str) -> Part:
@@ -166,21 +166,21 @@ def _image(block: Mapping[str, Any], where: str) -> Part:
 
 
 def _tools(body: Mapping[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     tools = body.get("tools")
     if isinstance(tools, list) and tools:
-        found["tools"] = [_tool(n, tool) for n, tool in enumerate(tools)]
+        fields["tools"] = [_tool(n, tool) for n, tool in enumerate(tools)]
     if (choice := body.get("tool_choice")) is not None:
         kind = _object(choice).get("type")
         if kind == "tool":
-            found["tool_choice"] = {"type": "function", "function": {"name": choice.get("name")}}
+            fields["tool_choice"] = {"type": "function", "function": {"name": choice.get("name")}}
         elif kind in _CHOICES:
-            found["tool_choice"] = _CHOICES[kind]
+            fields["tool_choice"] = _CHOICES[kind]
         else:
             raise bad("'tool_choice.type' must be auto, any, tool or none.", "tool_choice")
         if choice.get("disable_parallel_tool_use"):
-            found["parallel_tool_calls"] = False
-    return found
+            fields["parallel_tool_calls"] = False
+    return fields
 
 
 def _tool(n: int, tool: Any) -> Part:

@@ -75,9 +75,9 @@ def marked(text: str) -> list[Given]:
     context = context_in(text)
     # A prompt may mention tags before it uses them.
     body = text[context[2] : context[3]] if context else text
-    found = list(_of_files(text)) or _tagged(list(elements(body, _SOURCES)))
-    if found:
-        return found
+    passages = list(_of_files(text)) or _tagged(list(elements(body, _SOURCES)))
+    if passages:
+        return passages
     marks = list(_NUMBERED.finditer(body))
     if marks and [int(mark[1]) for mark in marks] == list(range(1, len(marks) + 1)):
         ends = [*(mark.start() for mark in marks[1:]), len(body)]
@@ -92,10 +92,10 @@ def _of_files(text: str) -> Iterator[Given]:
     for file in elements(text, "file"):
         name = _FILE_NAME.match(file.text)
         _, _, opened = file.text[name.end() if name else 0 :].partition("<context>")
-        found, closed, _ = opened.rpartition("</context>")
+        context, closed, _ = opened.rpartition("</context>")
         if not name or not closed:  # a file name without content
             continue
-        for passage in [item.text for item in elements(found, "contextItem")] or [found]:
+        for passage in [item.text for item in elements(context, "contextItem")] or [context]:
             plain = passage.strip().removeprefix("<![CDATA[").removesuffix("]]>")
             yield {"text": plain.strip(), "title": name[1].strip()}
 
@@ -127,25 +127,25 @@ class Shape:
     def read(self, text: str) -> dict[str, str] | None:
         """The parts of a prompt; `None` if it does not have this shape. Text before the first
         literal is ignored: it is the application's instruction."""
-        place, found = 0, {}
+        offset, parts = 0, {}
         if (first := self.literals[0]) is not None:
             opened = first.search(text)
             if opened is None:
                 return None
-            place = opened.end()
+            offset = opened.end()
         for name, literal in zip(self.parts, self.literals[1:], strict=True):
             if literal is None:
-                end, place_after = len(text), len(text)
+                end, after = len(text), len(text)
             else:
                 # The context may contain this literal; the last occurrence belongs to the prompt.
-                all_of = literal.finditer(text, place)
+                all_of = literal.finditer(text, offset)
                 ends = [*all_of][-1:] if name == CONTEXT else [*islice(all_of, 1)]
                 if not ends:
                     return None
-                end, place_after = ends[0].span()
-            found[name] = text[place:end].strip()
-            place = place_after
-        return None if text[place:].strip() else found
+                end, after = ends[0].span()
+            parts[name] = text[offset:end].strip()
+            offset = after
+        return None if text[offset:].strip() else parts
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +167,7 @@ def read_shape(template: str) -> Shape:
             "a part to ignore. Example: 'Context: {context} Question: {question} Answer:'",
         )
     literals = tuple(_literal(piece) for piece in pieces[0::2])
-    if any(one is None for one in literals[1:-1]) or not any(literals):
+    if any(literal is None for literal in literals[1:-1]) or not any(literals):
         raise SettingsError(
             f"The parts of the prompt template {template[:80]!r} are not separated by text.",
             remedy="Put the text of your prompt between {context} and {question}.",
@@ -180,12 +180,12 @@ def _literal(text: str) -> re.Pattern[str] | None:
     return re.compile(r"\s+".join(map(re.escape, words))) if words else None
 
 
-def parts_of(text: str, own: Shape | None = None) -> Parts | None:
+def parts_of(text: str, route_shape: Shape | None = None) -> Parts | None:
     """The context and the question of a prompt, or `None` if its shape is unknown. `own`, the
     route's shape, is tried first."""
-    for shape in (own, *SHAPES) if own else SHAPES:
-        if found := shape.read(text):
-            return Parts(found.get(CONTEXT, ""), found.get(QUESTION, ""))
+    for shape in (route_shape, *SHAPES) if route_shape else SHAPES:
+        if parts := shape.read(text):
+            return Parts(parts.get(CONTEXT, ""), parts.get(QUESTION, ""))
     return None
 
 
@@ -276,8 +276,8 @@ _LAST_ASKED = re.compile(
 def question_of(messages: Sequence[Message], shape: Shape | None = None) -> str:
     """The question of the last user turn, joined with the earlier turns it depends on. `shape` is
     the route's prompt template. A turn that is too long is shortened to its question."""
-    users = (one for one in messages if one.get("role") == "user")
-    turns = [text for one in users if (text := _asked(one, shape))]
+    users = (message for message in messages if message.get("role") == "user")
+    turns = [text for user in users if (text := _asked(user, shape))]
     if not turns:
         return ""
     question = turns[-1]
@@ -308,20 +308,20 @@ def evidence_of(
     messages are passages themselves if no passage is marked. `users` includes user turns (default:
     `all_of_it`)."""
     users = all_of_it if users is None else users
-    found: list[Given] = []
+    given: list[Given] = []
     whole: list[Given] = []
     for message in messages:
         role, text = message.get("role"), text_of(message.get("content"))
         if not text.strip():
             continue
         if role in ("tool", "function"):
-            found += marked(text) or [{"text": text, "title": message.get("name") or ""}]
+            given += marked(text) or [{"text": text, "title": message.get("name") or ""}]
         elif role in ("system", "developer") or (users and role == "user"):
             passages = _passages(text, shape)
-            found += passages
+            given += passages
             if not passages and role != "user":
                 whole.append(text)
-    return found if found or not all_of_it else whole
+    return given if given or not all_of_it else whole
 
 
 def text_of(content: Any) -> str:
@@ -336,17 +336,17 @@ def text_of(content: Any) -> str:
 
 
 def _passages(text: str, shape: Shape | None) -> list[Given]:
-    known = parts_of(text, shape)
-    if known is None or not known.context:
+    parts = parts_of(text, shape)
+    if parts is None or not parts.context:
         return marked(text)
-    return marked(known.context) or [*passages_in(known.context)]
+    return marked(parts.context) or [*passages_in(parts.context)]
 
 
 def _asked(message: Message, shape: Shape | None) -> str:
     """The question in a user turn, without the context that frameworks and chat UIs add to it."""
     text = text_of(message.get("content"))
-    if (known := parts_of(text, shape)) and known.question:
-        return _shortened(known.question)
+    if (parts := parts_of(text, shape)) and parts.question:
+        return _shortened(parts.question)
     return _shortened(_tagged_question(text))
 
 
@@ -355,14 +355,14 @@ def _shortened(question: str) -> str:
     with a question mark, else the last sentence."""
     if len(question) <= LONGEST_QUESTION:
         return question
-    found = [part for one in _SENTENCE.split(question) if (part := one.strip())]
-    asking = [one for one in found if one.endswith("?")]
-    return (asking or found)[-1][-_LONGEST_SENTENCE:].strip()
+    sentences = [part for sentence in _SENTENCE.split(question) if (part := sentence.strip())]
+    asking = [sentence for sentence in sentences if sentence.endswith("?")]
+    return (asking or sentences)[-1][-_LONGEST_SENTENCE:].strip()
 
 
 def _tagged_question(text: str) -> str:
     queries = elements(text, "user_query|query|question")
-    if query := next((one for one in queries if not one.attributes), None):
+    if query := next((query for query in queries if not query.attributes), None):
         return query.text.strip()
     if context := context_in(text):
         after, before = text[context[1] :].strip(), text[: context[0]].strip()

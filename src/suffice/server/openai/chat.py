@@ -50,15 +50,15 @@ class ChatFormat:
     def whole_events(self, answer: Answer) -> Iterator[bytes]:
         """The chunks of an answer: for each choice its role, content, and finish reason with the
         verdict; and the usage if requested."""
-        made = completion(answer, self.request.model)
+        whole = completion(answer, self.request.model)
         apart = ("object", "choices", "usage", "suffice", "sufficiency")
-        base = {**{k: v for k, v in made.items() if k not in apart}, "object": CHUNK}
+        base = {**{k: v for k, v in whole.items() if k not in apart}, "object": CHUNK}
         for n, choice in enumerate(answer.choices):
             for delta in _deltas(choice):
                 yield self._event(chunk_of(base, n, delta))
             yield self._event(chunk_of(base, n, {}, choice.finish, **_verdict(choice)))
         if self.request.usage:
-            yield self._event({**base, "choices": [], "usage": made["usage"]})
+            yield self._event({**base, "choices": [], "usage": whole["usage"]})
         yield DONE
 
     def on_chunk(self, chunk: Raw, parts: Sequence[Raw]) -> Iterator[bytes]:
@@ -122,8 +122,8 @@ def _deltas(choice: ReleasedChoice) -> Iterator[Raw]:
         yield {"refusal": choice.refusal}
     others = dict(choice.others)
     if isinstance(calls := choice.message.get("tool_calls"), list):
-        made = (call for call in calls if isinstance(call, dict))
-        others["tool_calls"] = [{**call, "index": n} for n, call in enumerate(made)]
+        listed = (call for call in calls if isinstance(call, dict))
+        others["tool_calls"] = [{**call, "index": n} for n, call in enumerate(listed)]
     if call := choice.message.get("function_call"):
         others["function_call"] = call
     if others:

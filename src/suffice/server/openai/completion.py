@@ -55,31 +55,31 @@ def claims_of(verdict: Verdict, shown: Disclosure = Disclosure.ALL) -> list[dict
     """Every claim with its span in the draft, its findings and its source."""
     numbers = {passage.id: n for n, passage in enumerate(verdict.evidence.passages, 1)}
     shown = Disclosure.ALL if releases_draft(verdict) else shown
-    return [_claim(one, numbers, shown) for one in claim_statuses(verdict)]
+    return [_claim(status, numbers, shown) for status in claim_statuses(verdict)]
 
 
-def _claim(one: ClaimStatus, numbers: Mapping[str, int], shown: Disclosure) -> dict[str, Any]:
+def _claim(status: ClaimStatus, numbers: Mapping[str, int], shown: Disclosure) -> dict[str, Any]:
     secret = shown is Disclosure.RELEASED
     return {
-        "text": None if secret else _cut(one.claim.text, shown),
-        "span": [one.claim.start, one.claim.end],
-        "support": one.support.value,
-        "reason": None if secret else one.reason,
-        "findings": [_finding(found, numbers, secret=secret) for found in one.findings],
-        "evidence": _evidence(one),
+        "text": None if secret else _cut(status.claim.text, shown),
+        "span": [status.claim.start, status.claim.end],
+        "support": status.support.value,
+        "reason": None if secret else status.reason,
+        "findings": [_finding(finding, numbers, secret=secret) for finding in status.findings],
+        "evidence": _evidence(status),
     }
 
 
-def _finding(found: Finding, numbers: Mapping[str, int], *, secret: bool) -> dict[str, Any]:
+def _finding(finding: Finding, numbers: Mapping[str, int], *, secret: bool) -> dict[str, Any]:
     # Reasons and facts repeat the words and values of the claim.
-    return as_json.finding(found, numbers) | ({"reason": None, "facts": []} if secret else {})
+    return as_json.finding(finding, numbers) | ({"reason": None, "facts": []} if secret else {})
 
 
-def _evidence(one: ClaimStatus) -> dict[str, Any] | None:
-    if one.passage is None:
+def _evidence(status: ClaimStatus) -> dict[str, Any] | None:
+    if status.passage is None:
         return None
-    n, source = one.passage
-    quote = source.text[one.span[0] : one.span[1]] if one.span else None
+    n, source = status.passage
+    quote = source.text[status.span[0] : status.span[1]] if status.span else None
     return {"n": n, **as_json.origin(source), "quote": quote}
 
 
@@ -131,15 +131,15 @@ class ReleasedChoice:
     @property
     def suffice(self) -> dict[str, Any]:
         """The `suffice` object: the verdict, or why there is none."""
-        told = suffice_of(self.verdict, self.shown) if self.verdict else self._without_verdict()
-        told["notes"] = [*told["notes"], *self.notes]
+        ours = suffice_of(self.verdict, self.shown) if self.verdict else self._without_verdict()
+        ours["notes"] = [*ours["notes"], *self.notes]
         if self.turn:
-            told["turn"] = self.turn
+            ours["turn"] = self.turn
         if self.checked is not None:
-            told["checked"] = list(self.checked)
+            ours["checked"] = list(self.checked)
         if self.unchecked:
-            told["unchecked"] = list(self.unchecked)
-        return told
+            ours["unchecked"] = list(self.unchecked)
+        return ours
 
     def _without_verdict(self) -> dict[str, Any]:
         return {
@@ -172,20 +172,20 @@ def decided(
     """Apply a verdict to an upstream's choice, if there is one. Structured output is not changed; a
     refusal of it goes into the `refusal` field. `texts` are those of the route's customers."""
     choice = choice or {}
-    told = render_text(disclosed(verdict, shown), texts)
+    text = render_text(disclosed(verdict, shown), texts)
     message = _object(choice.get("message"))
     written, finish = message.get("content"), finish_of(choice.get("finish_reason"))
-    kept = verdict.served and verdict.action is not Action.CONFLICT
-    same = kept and isinstance(written, str) and verdict.released == written.strip()
+    releases = verdict.served and verdict.action is not Action.CONFLICT
+    same = releases and isinstance(written, str) and verdict.released == written.strip()
     # The other fields describe the upstream's text, so they are released only with it.
     others = beside(message, *_SAID) if same else {}
     rest = _rest(choice, str(written)) if same else {}
-    if structured and kept:
+    if structured and releases:
         return ReleasedChoice(verdict.released, verdict, finish, None, others, rest, shown=shown)
     if structured:
-        return ReleasedChoice(None, verdict, "stop", told, shown=shown)
+        return ReleasedChoice(None, verdict, "stop", text, shown=shown)
     return ReleasedChoice(
-        told, verdict, finish if kept else "stop", None, others, rest, shown=shown
+        text, verdict, finish if releases else "stop", None, others, rest, shown=shown
     )
 
 
@@ -224,8 +224,8 @@ def noted(choice: ReleasedChoice, note: str) -> ReleasedChoice:
 def calls_of(message: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """The tool calls of a chat message, including a legacy `function_call`."""
     calls, legacy = message.get("tool_calls"), message.get("function_call")
-    found = [call for call in calls if isinstance(call, dict)] if isinstance(calls, list) else []
-    return [*found, {"function": legacy}] if isinstance(legacy, dict) else [*found]
+    listed = [call for call in calls if isinstance(call, dict)] if isinstance(calls, list) else []
+    return [*listed, {"function": legacy}] if isinstance(legacy, dict) else [*listed]
 
 
 @dataclass(frozen=True, slots=True)
@@ -353,9 +353,9 @@ def suffice_of(verdict: Verdict, shown: Disclosure = Disclosure.RELEASED) -> dic
         "share_read": round(verdict.share_read, 4),
         "confidence": as_json.rounded(verdict.confidence),
         "faithfulness": as_json.rounded(verdict.faithfulness),
-        "sources": [as_json.citation(one) for one in verdict.citations],
+        "sources": [as_json.citation(citation) for citation in verdict.citations],
         "missing": list(verdict.missing),
-        "nearest": [as_json.source(one) for one in verdict.nearest],
+        "nearest": [as_json.source(passage) for passage in verdict.nearest],
         "rescue": verdict.rescue.value if verdict.rescue else None,
         "cached": bool(verdict.repeats),
         "repeats": verdict.repeats or None,
@@ -393,13 +393,13 @@ def headers_of(choices: Sequence[ReleasedChoice]) -> dict[str, str]:
     verdict = choices[0].verdict
     if verdict is None:
         return {"x-suffice-verdict": "none"}
-    found = {
+    headers = {
         "x-suffice-verdict": verdict.action.value,
         "x-suffice-gate-level": verdict.gate.level.value,
         "x-suffice-gate-score": f"{verdict.gate.score:.4f}",
         "x-suffice-share-read": f"{verdict.share_read:.4f}",
     }
-    return {**found, **({"x-suffice-record": verdict.record} if verdict.record else {})}
+    return {**headers, **({"x-suffice-record": verdict.record} if verdict.record else {})}
 
 
 def _rest(choice: Mapping[str, Any], text: str) -> dict[str, Any]:

@@ -208,9 +208,11 @@ class Grounded:
             n=request.n,
             most=request.most,
         )
-        if not drafts or any(one.draft is not None and not one.draft.text for one in drafts):
+        if not drafts or any(
+            drafted.draft is not None and not drafted.draft.text for drafted in drafts
+        ):
             raise UpstreamFault(EMPTY)
-        return raw, [replace(one, seconds=monotonic() - began) for one in drafts]
+        return raw, [replace(drafted, seconds=monotonic() - began) for drafted in drafts]
 
     async def _ask(self, body: Raw, seconds: float | None) -> dict[str, Any]:
         """The upstream's reply, within the time that is left for the drafts of this answer."""

@@ -36,7 +36,7 @@ _TEXT = object()
 def beside(fields: Mapping[str, Any], *apart: str) -> dict[str, Any]:
     """The fields that may be released, except those in `apart`."""
     plain = _within(without_reasoning(fields, *apart, *_FRAME, *_NAMED), 0)
-    named = {name: told(fields[name]) for name, told in _NAMED.items() if fields.get(name)}
+    named = {name: clean(fields[name]) for name, clean in _NAMED.items() if fields.get(name)}
     return {**plain, **{name: value for name, value in named.items() if value}}
 
 
@@ -84,24 +84,24 @@ def logprobs_of(logprobs: Any, text: str) -> Any:
     if tokens and _joined(tokens) != text:
         return None
     refusal = {"refusal": None} if "refusal" in logprobs else {}
-    return {"content": [_of_token(one) for one in tokens], **refusal}
+    return {"content": [_of_token(token) for token in tokens], **refusal}
 
 
 def _of_token(token: Mapping[str, Any]) -> dict[str, Any]:
     """A token without its alternatives, which could spell a different text."""
-    own = {name: token[name] for name in _TOKEN if name in token}
-    return {**own, "top_logprobs": []}
+    fields = {name: token[name] for name in _TOKEN if name in token}
+    return {**fields, "top_logprobs": []}
 
 
 def _joined(tokens: list[Any]) -> str | None:
     """The text of the tokens, decoded from bytes because a token can split a character."""
-    if not all(isinstance(one, dict) for one in tokens):
+    if not all(isinstance(token, dict) for token in tokens):
         return None
     try:
-        spelled = [bytes(one["bytes"]) for one in tokens]
+        spelled = [bytes(token["bytes"]) for token in tokens]
         return b"".join(spelled).decode()
     except (KeyError, TypeError, ValueError):
-        return "".join(str(one.get("token")) for one in tokens)
+        return "".join(str(token.get("token")) for token in tokens)
 
 
 def reads_as_text(text: str) -> bool:
@@ -144,10 +144,12 @@ def _quiet(value: Any, depth: int) -> Any:
         return _TEXT
     if isinstance(value, dict):
         return _within(value, depth + 1)
-    quiet = [kept for one in value if (kept := _quiet(one, depth + 1)) is not _TEXT]
+    quiet = [clean for item in value if (clean := _quiet(item, depth + 1)) is not _TEXT]
     words = filter(_is_word, quiet)
     # A list can contain a text word by word.
-    return [one for one in quiet if not _is_word(one)] if reads_as_text(" ".join(words)) else quiet
+    return (
+        [item for item in quiet if not _is_word(item)] if reads_as_text(" ".join(words)) else quiet
+    )
 
 
 def _is_word(value: Any) -> bool:
@@ -156,8 +158,8 @@ def _is_word(value: Any) -> bool:
 
 def _is_address(text: str) -> bool:
     """Whether a value is an address that does not spell a sentence."""
-    found = _ADDRESS.match(text)
-    if found is None:
+    match = _ADDRESS.match(text)
+    if match is None:
         return False
-    host, path = _PART.findall(found[1]), _PART.findall(found[2] or "")
+    host, path = _PART.findall(match[1]), _PART.findall(match[2] or "")
     return len(host) <= _HOST and len(path) <= _WORDS

@@ -37,7 +37,11 @@ class DraftedChoice:
 def choices_in(raw: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The choices of a completion."""
     choices = raw.get("choices")
-    return [one for one in choices if isinstance(one, dict)] if isinstance(choices, list) else []
+    return (
+        [choice for choice in choices if isinstance(choice, dict)]
+        if isinstance(choices, list)
+        else []
+    )
 
 
 def drafts_in(

@@ -51,15 +51,15 @@ def with_evidence(
     and the findings on it are appended."""
     parts = shown(sanitized(evidence), room, rank)
     # The question is already part of the conversation.
-    system, asked, *again = prompt("", parts, brief, flagged(evidence))
+    system, user, *again = prompt("", parts, brief, flagged(evidence))
     rules = system.content if marks else f"{system.content}\n{_NO_MARKS}"
-    passages = asked.content.removesuffix("Question: ").rstrip()
+    passages = user.content.removesuffix("Question: ").rstrip()
     added = "\n\n".join(filter(None, (rules, passages)))
     return {
         **body,
         "messages": [
             *_with_system(body["messages"], added),
-            *({"role": one.role, "content": one.content} for one in again),
+            *({"role": message.role, "content": message.content} for message in again),
         ],
     }
 
@@ -121,15 +121,15 @@ def read_request(body: Any, route: RouteSettings, limits: LimitSettings) -> Chat
     if not isinstance(ours, dict):
         raise bad(f"'{OURS}' must be an object.", OURS)
     named = ours.get("from")
-    wanted = _wanted(route.evidence if named is None else named, route)
+    source = _wanted(route.evidence if named is None else named, route)
     shape = route_shape(route.prompt)
-    carried = _carried(ours, messages, wanted, limits, route) if route.grounding else ()
+    carried = _carried(ours, messages, source, limits, route) if route.grounding else ()
     question = question_of(messages, shape)
     return ChatRequest(
         body,
         checked_question(question) if route.grounding else question,
         carried,
-        wanted != "request",
+        source != "request",
         _n(body.get("n"), limits),
         _flag(body, "stream"),
         _usage(body.get("stream_options")),
@@ -163,32 +163,32 @@ def _messages(messages: Any) -> Sequence[Mapping[str, Any]]:
     return messages
 
 
-def _wanted(wanted: Any, route: RouteSettings) -> str:
+def _wanted(source: Any, route: RouteSettings) -> str:
     """The evidence source. A request can narrow what its route allows."""
-    if wanted not in _FROM:
+    if source not in _FROM:
         raise bad(f"'{OURS}.from' must be one of {', '.join(_FROM)}.", f"{OURS}.from")
-    if route.evidence != "both" and wanted != route.evidence:
+    if route.evidence != "both" and source != route.evidence:
         raise bad(f"This route only accepts evidence from the {route.evidence}.", f"{OURS}.from")
-    return str(wanted)
+    return str(source)
 
 
 def _carried(
     ours: Mapping[str, Any],
     messages: Sequence[Mapping[str, Any]],
-    wanted: str,
+    source: str,
     limits: LimitSettings,
     route: RouteSettings,
 ) -> tuple[Retrieved, ...]:
     named = ours.get("evidence")
     if named is not None and not isinstance(named, list):
         raise bad(f"'{OURS}.evidence' must be a list of passages.", f"{OURS}.evidence")
-    if named and wanted == "index":
+    if named and source == "index":
         raise bad("This request takes its evidence from the index.", f"{OURS}.evidence")
-    if wanted == "index":
+    if source == "index":
         return ()
     if named is not None:
         return read_given(named, limits)
-    all_of_it = wanted == "request"
+    all_of_it = source == "request"
     users = all_of_it if route.user_evidence == "auto" else route.user_evidence == "always"
     shape = route_shape(route.prompt)
     return _within(evidence_of(messages, all_of_it=all_of_it, users=users, shape=shape), limits)
@@ -200,33 +200,33 @@ def route_shape(template: str) -> Shape | None:
     return read_shape(template) if template else None
 
 
-def _within(found: Sequence[Given], limits: LimitSettings) -> tuple[Retrieved, ...]:
+def _within(passages: Sequence[Given], limits: LimitSettings) -> tuple[Retrieved, ...]:
     """The passages in messages, up to the limits. Exceeding them is not an error here; the
     remaining passages are not used."""
-    read = given(found[: limits.evidence_passages])
-    fitting = next((place for place, _ in _exceeded(read, limits)), len(read))
-    return tuple(one for one in read[:fitting] if one.passage.text.strip())
+    read = given(passages[: limits.evidence_passages])
+    fitting = next((n for n, _ in _exceeded(read, limits)), len(read))
+    return tuple(item for item in read[:fitting] if item.passage.text.strip())
 
 
-def read_given(found: Sequence[Given], limits: LimitSettings) -> tuple[Retrieved, ...]:
+def read_given(passages: Sequence[Given], limits: LimitSettings) -> tuple[Retrieved, ...]:
     """The passages that a request carries, checked against the limits."""
-    if len(found) > limits.evidence_passages:
+    if len(passages) > limits.evidence_passages:
         raise too_large(
-            f"The request has {len(found):,} passages; at most {limits.evidence_passages:,} are "
+            f"The request has {len(passages):,} passages; at most {limits.evidence_passages:,} are "
             "allowed (server.limits.evidence_passages).",
             f"{OURS}.evidence",
         )
-    read = given(found)
+    read = given(passages)
     if exceeded := next(_exceeded(read, limits), None):
         raise too_large(exceeded[1], f"{OURS}.evidence")
-    return tuple(one for one in read if one.passage.text.strip())
+    return tuple(item for item in read if item.passage.text.strip())
 
 
 def _exceeded(read: Sequence[Retrieved], limits: LimitSettings) -> Iterator[tuple[int, str]]:
     """Each passage by its place that exceeds a limit, alone or with those before it, and why."""
     characters = numbers = 0
-    for place, one in enumerate(read):
-        text = one.passage.text
+    for n, item in enumerate(read):
+        text = item.passage.text
         characters += len(text)
         if len(text) > limits.passage_characters:
             most, unit, name = limits.passage_characters, "characters each", "passage_characters"
@@ -236,7 +236,7 @@ def _exceeded(read: Sequence[Retrieved], limits: LimitSettings) -> Iterator[tupl
             most, unit, name = limits.evidence_numbers, "numbers", "evidence_numbers"
         else:
             continue
-        yield place, f"The passages exceed the limit of {most:,} {unit} (server.limits.{name})."
+        yield n, f"The passages exceed the limit of {most:,} {unit} (server.limits.{name})."
 
 
 def _n(n: Any, limits: LimitSettings) -> int:
@@ -267,7 +267,7 @@ def _usage(options: Any) -> bool:
     return bool(options and options.get("include_usage"))
 
 
-def _structured(wanted: Any) -> bool:
-    if wanted is not None and not isinstance(wanted, dict):
+def _structured(response_format: Any) -> bool:
+    if response_format is not None and not isinstance(response_format, dict):
         raise bad("'response_format' must be an object.", "response_format")
-    return wanted is not None and wanted.get("type", "text") != "text"
+    return response_format is not None and response_format.get("type", "text") != "text"

@@ -49,8 +49,8 @@ def as_chat(body: Mapping[str, Any]) -> dict[str, Any]:
         chat["max_completion_tokens"] = most
     if isinstance(reasoning := body.get("reasoning"), dict) and reasoning.get("effort"):
         chat["reasoning_effort"] = reasoning["effort"]
-    if wanted := _format(body.get("text")):
-        chat["response_format"] = wanted
+    if response_format := _format(body.get("text")):
+        chat["response_format"] = response_format
     return chat
 
 
@@ -67,14 +67,14 @@ def _input(given: Any) -> list[dict[str, Any]]:
         return [{"role": "user", "content": given}]
     if not isinstance(given, list) or not given:
         raise bad("'input' must be a string or a non-empty list of items.", "input")
-    found: list[dict[str, Any]] = []
+    messages: list[dict[str, Any]] = []
     for message in (_item(n, item) for n, item in enumerate(given)):
-        calls, before = message.get("tool_calls"), found[-1] if found else {}
+        calls, before = message.get("tool_calls"), messages[-1] if messages else {}
         if calls and before.get("tool_calls"):  # all calls of a turn belong in one message
-            found[-1] = {**before, "tool_calls": [*before["tool_calls"], *calls]}
+            messages[-1] = {**before, "tool_calls": [*before["tool_calls"], *calls]}
         else:
-            found.append(message)
-    return found
+            messages.append(message)
+    return messages
 
 
 def _item(n: int, item: Any) -> dict[str, Any]:
@@ -125,12 +125,12 @@ def _function(function: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _format(text: Any) -> dict[str, Any] | None:
-    wanted = text.get("format") if isinstance(text, dict) else None
-    if not isinstance(wanted, dict) or wanted.get("type") in (None, "text"):
+    wanted_format = text.get("format") if isinstance(text, dict) else None
+    if not isinstance(wanted_format, dict) or wanted_format.get("type") in (None, "text"):
         return None
-    if wanted["type"] != "json_schema":
-        return wanted
-    schema = {key: value for key, value in wanted.items() if key != "type"}
+    if wanted_format["type"] != "json_schema":
+        return wanted_format
+    schema = {key: value for key, value in wanted_format.items() if key != "type"}
     return {"type": "json_schema", "json_schema": schema}
 
 

@@ -99,8 +99,8 @@ def call_item(call: Mapping[str, Any]) -> Item:
 def as_completion(response: Mapping[str, Any]) -> dict[str, Any]:
     """Convert an upstream's response object to a chat completion, so that it can be checked."""
     output = response.get("output")
-    items = [one for one in output if isinstance(one, dict)] if isinstance(output, list) else []
-    called = any(str(one.get("type")).endswith("_call") for one in items)
+    items = [item for item in output if isinstance(item, dict)] if isinstance(output, list) else []
+    called = any(str(item.get("type")).endswith("_call") for item in items)
     parts = [
         {"text": part.get("text") or part.get("refusal")}
         for item in items
@@ -215,7 +215,7 @@ class ResponsesFormat:
     def _part(self, part: Item) -> Iterator[bytes]:
         """Extend the message: continue its last part or add a new part."""
         yield from self._begun()
-        n = next((n for n, one in enumerate(self._items) if one["type"] == "message"), None)
+        n = next((n for n, item in enumerate(self._items) if item["type"] == "message"), None)
         if n is None:
             n = len(self._items)
             self._items.append(message_item())
@@ -228,11 +228,11 @@ class ResponsesFormat:
         kind = f"response.{part['type']}.delta"
         yield self._at(n, kind, delta=part[name], **_more(part))
 
-    def _call(self, place: int, call: Raw) -> Iterator[bytes]:
+    def _call(self, position: int, call: Raw) -> Iterator[bytes]:
         """Extend a tool call; its first chunk has its name."""
         yield from self._begun()
         index = call.get("index")
-        key = index if isinstance(index, int) else place
+        key = index if isinstance(index, int) else position
         new = call_item(call)
         if key not in self._calls:
             self._calls[key] = len(self._items)
@@ -249,22 +249,22 @@ class ResponsesFormat:
         yield self._event("response.output_item.added", output_index=n, item=item)
 
     def _done(self, n: int, item: Item) -> Iterator[bytes]:
-        for place, part in enumerate(item.get("content", ())):
+        for position, part in enumerate(item.get("content", ())):
             name = _FIELDS[part["type"]]
             kind = f"response.{part['type']}.done"
-            yield self._at(n, kind, place, **{name: part[name]}, **_more(part))
-            yield self._at(n, "response.content_part.done", place, part=part)
+            yield self._at(n, kind, position, **{name: part[name]}, **_more(part))
+            yield self._at(n, "response.content_part.done", position, part=part)
         if "arguments" in item:
             at = {"item_id": item["id"], "output_index": n}
             call = {"arguments": item["arguments"], "name": item["name"]}
             yield self._event("response.function_call_arguments.done", **at, **call)
         yield self._event("response.output_item.done", output_index=n, item=item)
 
-    def _at(self, n: int, kind: str, place: int | None = None, **more: Any) -> bytes:
+    def _at(self, n: int, kind: str, position: int | None = None, **more: Any) -> bytes:
         """An event for one part of a message, by default the last."""
         item = self._items[n]
-        place = len(item["content"]) - 1 if place is None else place
-        at = {"item_id": item["id"], "output_index": n, "content_index": place}
+        position = len(item["content"]) - 1 if position is None else position
+        at = {"item_id": item["id"], "output_index": n, "content_index": position}
         return self._event(kind, **at, **more)
 
     def _event(self, kind: str, **more: Any) -> bytes:

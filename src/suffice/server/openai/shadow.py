@@ -163,7 +163,7 @@ class Shadow:
             structured=request.structured,
             most=request.most,
         )
-        judged = [one for one in drafts if one.draft is not None]
+        judged = [drafted for drafted in drafts if drafted.draft is not None]
         return [(await basis.judge(basis.pipeline, drafted))[0] for drafted in judged]
 
 

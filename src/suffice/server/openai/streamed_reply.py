@@ -76,23 +76,23 @@ class StreamedChoice:
         if content and (text := self._grow(content)):
             forwarded["content"] = text
         for name in CALLS:
-            if (made := delta.get(name)) and (kept := self._offered(made)):
-                self.calls[name] = forwarded[name] = kept
+            if (calls := delta.get(name)) and (offered := self._offered(calls)):
+                self.calls[name] = forwarded[name] = offered
         if not delta.keys() <= _SAID:
             self._beside(delta)
         if not choice.keys() <= _CHOICE:
             self.rest |= {k: v for k, v in choice.items() if k not in _CHOICE and v is not None}
         return self._piece(forwarded, choice.get("logprobs")) if forwarded else {}
 
-    def _offered(self, made: Any) -> Any:
+    def _offered(self, calls: Any) -> Any:
         """The parts of calls to offered tools. The first part of a call names its tool."""
         if self.offered is None:
-            return made
-        if isinstance(made, dict):
-            made = [{"index": -1, "function": made}]
-            return next((one["function"] for one in self._offered(made)), None)
-        kept = []
-        for n, part in enumerate(made if isinstance(made, list) else ()):
+            return calls
+        if isinstance(calls, dict):
+            calls = [{"index": -1, "function": calls}]
+            return next((call["function"] for call in self._offered(calls)), None)
+        offered = []
+        for n, part in enumerate(calls if isinstance(calls, list) else ()):
             index = part.get("index", n) if isinstance(part, dict) else None
             if not isinstance(index, int):
                 continue
@@ -101,8 +101,8 @@ class StreamedChoice:
                 self.dropped |= name not in self.offered
             if self._calling.get(index):
                 named = {"id": call_id(part["id"])} if part.get("id") else {}
-                kept.append({**part, **named, **self._visible(index, part)})
-        return kept
+                offered.append({**part, **named, **self._visible(index, part)})
+        return offered
 
     def _visible(self, index: int, part: Mapping[str, Any]) -> dict[str, Any]:
         """The arguments in a part of a call, without invisible characters."""
@@ -167,16 +167,16 @@ class StreamedChoice:
         if not self._begun:
             self._begun, delta = True, {"role": "assistant", **delta}
         piece = {"index": self.index, "delta": delta, "finish_reason": None}
-        if logprobs and (own := logprobs_of(logprobs, delta.get("content", ""))):
-            piece["logprobs"] = own
+        if logprobs and (fitting := logprobs_of(logprobs, delta.get("content", ""))):
+            piece["logprobs"] = fitting
         return piece
 
     @property
     def grown(self) -> bool:
         """Whether `finished` may find new claims. Called for every chunk, so it scans only new
         text."""
-        for found in _OVER.finditer(self.text, self.scanned):
-            self.over = found.start()
+        for match in _OVER.finditer(self.text, self.scanned):
+            self.over = match.start()
         # Only the last punctuation mark so far can still become the end of a sentence.
         last = max(self.text.rfind(mark, self.scanned) for mark in ".!?")
         self.scanned = len(self.text) if last < 0 else last

@@ -48,25 +48,29 @@ class Known:
 
     @classmethod
     def of(cls, question: str, texts: Iterable[str]) -> Known:
-        found: set[Decimal] = set()
+        numbers: set[Decimal] = set()
         given = (question, *texts)
         for text in given:
             for literal in literals(text):
-                found |= {one for one in (literal.amount, literal.value, literal.high) if one}
-            found |= {one for run in _DIGITS.findall(text) if (one := number_in(run)) is not None}
-        return cls(frozenset(found), word_prefixes(question), given)
+                numbers |= {
+                    number for number in (literal.amount, literal.value, literal.high) if number
+                }
+            numbers |= {
+                number for run in _DIGITS.findall(text) if (number := number_in(run)) is not None
+            }
+        return cls(frozenset(numbers), word_prefixes(question), given)
 
     def has(self, number: Decimal) -> bool:
         return number in self.numbers
 
     def says(self, text: str) -> bool:
         """Whether the evidence or the conversation contains the text."""
-        return any(text in one for one in self.texts)
+        return any(text in known_text for known_text in self.texts)
 
     def lacks_number(self, text: str) -> bool:
         """Whether a text has a number that occurs in neither."""
         runs = (number_in(run) for run in _DIGITS.findall(text))
-        return any(one is not None and not self.has(one) for one in runs)
+        return any(run is not None and not self.has(run) for run in runs)
 
     def asked_for(self, path: str) -> bool:
         """Whether the name of a number shares a word with the question."""
@@ -78,10 +82,10 @@ def number_in(value: object) -> Decimal | None:
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return None
     try:
-        found = Decimal(_GROUPED.sub("", str(value).strip()))
+        number = Decimal(_GROUPED.sub("", str(value).strip()))
     except InvalidOperation:
         return None
-    return found if found.is_finite() and abs(found.adjusted()) <= _LARGEST else None
+    return number if number.is_finite() and abs(number.adjusted()) <= _LARGEST else None
 
 
 def stated(path: str, number: Decimal) -> str:
@@ -145,8 +149,11 @@ class Stated:
             text = _literal(text)
         read = draft_of(text, evidence.passages, drafter=drafter, structured=self.structured)
         outside = () if self.structured else unread(read, evidence)
-        told = [Claim(one.text, one.start, one.end, one.cites) for one in outside]
-        every = tuple(sorted((*read.claims, *told), key=lambda claim: claim.start))
+        added = [
+            Claim(statement.text, statement.start, statement.end, statement.cites)
+            for statement in outside
+        ]
+        every = tuple(sorted((*read.claims, *added), key=lambda claim: claim.start))
         beside = sum(map(len, self.unchecked.values()))
         return replace(read, claims=every, unread=read.unread + beside)
 
@@ -157,39 +164,42 @@ def offer_of(body: Mapping[str, Any]) -> Offer:
     if chosen == "none":
         return Offer()
     tools, functions = body.get("tools"), body.get("functions")
-    found = [_described(tool) for tool in (tools if isinstance(tools, list) else ())]
-    found += functions if isinstance(functions, list) else []
-    names = (one.get("name") for one in found if isinstance(one, dict))
+    described = [_described(tool) for tool in (tools if isinstance(tools, list) else ())]
+    described += functions if isinstance(functions, list) else []
+    names = (tool.get("name") for tool in described if isinstance(tool, dict))
     forced = isinstance(chosen, dict) or chosen in ("required", "any")
-    known = frozenset(name for name in names if isinstance(name, str))
-    return Offer(known, forced, json.dumps(found, ensure_ascii=False))
+    offered = frozenset(name for name in names if isinstance(name, str))
+    return Offer(offered, forced, json.dumps(described, ensure_ascii=False))
 
 
 def only_offered(raw: Mapping[str, Any], offer: Offer) -> tuple[dict[str, Any], int]:
     """The completion with calls to offered tools only, and the number of dropped calls. Nothing in
     the arguments is hidden."""
     choices, dropped = raw.get("choices"), 0
-    kept = []
+    released = []
     for choice in choices if isinstance(choices, list) else ():
         message = choice.get("message") if isinstance(choice, dict) else None
         if not isinstance(message, dict) or not any(message.get(name) for name in CALLS):
-            kept.append(choice)
+            released.append(choice)
             continue
         calls = {name: cleaned(message.get(name), offer) for name in CALLS}
         dropped += sum(_count(message.get(name)) - _count(calls[name]) for name in CALLS)
         rest = {name: value for name, value in message.items() if name not in CALLS}
-        said = {**rest, **{name: made for name, made in calls.items() if made}}
-        kept.append({**choice, "message": said})
-    return {**raw, **({"choices": kept} if isinstance(choices, list) else {})}, dropped
+        cleaned_message = {
+            **rest,
+            **{name: calls_of_kind for name, calls_of_kind in calls.items() if calls_of_kind},
+        }
+        released.append({**choice, "message": cleaned_message})
+    return {**raw, **({"choices": released} if isinstance(choices, list) else {})}, dropped
 
 
-def cleaned(made: Any, offer: Offer) -> Any:
+def cleaned(calls: Any, offer: Offer) -> Any:
     """A `tool_calls` list or `function_call` with calls to offered tools only, and no other
     text."""
-    if isinstance(made, list):
-        return [_clean(one, offer) for one in made if name_of(one) in offer.names]
-    if isinstance(made, dict) and made.get("name") in offer.names:
-        return {"name": made["name"], "arguments": _shown(made.get("arguments"), offer)}
+    if isinstance(calls, list):
+        return [_clean(call, offer) for call in calls if name_of(call) in offer.names]
+    if isinstance(calls, dict) and calls.get("name") in offer.names:
+        return {"name": calls["name"], "arguments": _shown(calls.get("arguments"), offer)}
     return None
 
 
@@ -213,16 +223,16 @@ def stated_in(choice: Mapping[str, Any], offer: Offer, known: Known) -> Stated:
     unknown: list[str] = []
     unchecked: dict[str, str] = {}
     for name, arguments in _calls(choice.get("message")):
-        found = _Found()
+        fields_of_call = _Found()
         if offer.forced:
-            found.stated += [("", arguments)] if arguments.strip(" \n{}[]") else []
+            fields_of_call.stated += [("", arguments)] if arguments.strip(" \n{}[]") else []
         else:
-            found.read(arguments, known, offer)
-        unknown += [f"{name}.{path}" for path in found.unknown]
-        unchecked |= {f"{name}.{path}".rstrip("."): text for path, text in found.others}
-        texts += [text for _, text in found.stated]
-        if found.stated:
-            paths = [path for path, _ in found.stated if path] or ["*"]
+            fields_of_call.read(arguments, known, offer)
+        unknown += [f"{name}.{path}" for path in fields_of_call.unknown]
+        unchecked |= {f"{name}.{path}".rstrip("."): text for path, text in fields_of_call.others}
+        texts += [text for _, text in fields_of_call.stated]
+        if fields_of_call.stated:
+            paths = [path for path, _ in fields_of_call.stated if path] or ["*"]
             fields.append({"tool": name, "fields": paths})
     return Stated(tuple(texts), tuple(fields), offer.forced, tuple(unknown), unchecked)
 
@@ -278,20 +288,20 @@ def _literal(text: str) -> str:
 
 def states(text: str) -> bool:
     """Whether a text states something that can be checked: a sentence or a quantity."""
-    for one in claims(text):
-        if not one.checkable:
+    for claim in claims(text):
+        if not claim.checkable:
             continue
-        if auxiliaries(one.words) or one.words.rstrip().endswith((".", "!")):
+        if auxiliaries(claim.words) or claim.words.rstrip().endswith((".", "!")):
             return True
-        if any(literal.kind in _AMOUNTS for literal in literals(one.words)):
+        if any(literal.kind in _AMOUNTS for literal in literals(claim.words)):
             return True
     return False
 
 
 def _calls(message: Any) -> Iterator[tuple[str, str]]:
     message = message if isinstance(message, dict) else {}
-    made = message.get("tool_calls")
-    for call in made if isinstance(made, list) else ():
+    calls = message.get("tool_calls")
+    for call in calls if isinstance(calls, list) else ():
         inner = _described(call)
         if isinstance(inner, dict):
             written = next((inner[key] for key in _KINDS.values() if inner.get(key)), "")
@@ -316,15 +326,15 @@ def _leaves(value: Any, path: str, depth: int) -> Iterator[tuple[str, str | int 
     elif depth > _DEEPEST:
         yield path, json.dumps(value)
     elif isinstance(value, list):
-        for n, one in enumerate(value):
+        for n, item in enumerate(value):
             # Objects are parsed as lists of pairs, to keep duplicate names.
-            if isinstance(one, tuple):
-                name = "…" if reads_as_text(one[0]) else one[0]
+            if isinstance(item, tuple):
+                name = "…" if reads_as_text(item[0]) else item[0]
                 inner = f"{path}.{name}".lstrip(".")
-                yield inner, one[0]
-                yield from _leaves(one[1], inner, depth + 1)
+                yield inner, item[0]
+                yield from _leaves(item[1], inner, depth + 1)
             else:
-                yield from _leaves(one, f"{path}[{n}]", depth + 1)
+                yield from _leaves(item, f"{path}[{n}]", depth + 1)
 
 
 def _shown(arguments: Any, offer: Offer) -> str:
@@ -336,12 +346,12 @@ def _shown(arguments: Any, offer: Offer) -> str:
 def _clean(call: Mapping[str, Any], offer: Offer) -> Call:
     kind = next((kind for kind in _KINDS if isinstance(call.get(kind), dict)), "function")
     inner, written = call[kind], _KINDS[kind]
-    made = {"name": inner.get("name"), written: _shown(inner.get(written), offer)}
+    described = {"name": inner.get("name"), written: _shown(inner.get(written), offer)}
     return {
         **beside(call, "type", *_KINDS),
         "id": call_id(call.get("id")),
         "type": kind,
-        kind: made,
+        kind: described,
     }
 
 
@@ -356,5 +366,5 @@ def _text(value: Any) -> str:
     return value if isinstance(value, str) else "" if value is None else json.dumps(value)
 
 
-def _count(made: Any) -> int:
-    return len(made) if isinstance(made, list) else 1 if made else 0
+def _count(calls: Any) -> int:
+    return len(calls) if isinstance(calls, list) else 1 if calls else 0

@@ -101,7 +101,9 @@ class Ungrounded:
         drafts = await self.work.run(
             drafts_in, raw, (), structured=request.structured, n=request.n, most=request.most
         )
-        if not drafts or any(one.draft is not None and not one.draft.text for one in drafts):
+        if not drafts or any(
+            drafted.draft is not None and not drafted.draft.text for drafted in drafts
+        ):
             raise UpstreamFault(EMPTY)
         return raw, drafts
 
@@ -204,7 +206,9 @@ def is_small_talk(messages: Sequence[Mapping[str, Any]]) -> bool:
     if any(message.get("role") in ("tool", "function") for message in messages[-1:]):
         return False
     statements = claims(turns[-1])
-    rest = [one.words for one in statements if one.kind is not StatementKind.GREETING]
+    rest = [
+        statement.words for statement in statements if statement.kind is not StatementKind.GREETING
+    ]
     if not rest:
         return True
     # "Why?" after another turn asks about that turn.
@@ -249,4 +253,4 @@ def _without_statements(draft: Draft) -> str:
         text = f"{text[: claim.start]}{text[claim.end :]}"
     text = " ".join(text.split()) if draft.claims else text
     rest = claims(text)
-    return text.strip() if rest and not any(one.checkable for one in rest) else ""
+    return text.strip() if rest and not any(statement.checkable for statement in rest) else ""

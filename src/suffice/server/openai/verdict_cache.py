@@ -60,22 +60,22 @@ class VerdictCache:
         """The cache key of a request, and the cached answer, if any, recorded for this caller."""
         key = self._key(route, caller, request)
         with self._lock:
-            kept = self._kept.get(key)
-            if kept is not None and kept.until <= self._clock():
+            entry = self._kept.get(key)
+            if entry is not None and entry.until <= self._clock():
                 del self._kept[key]
-                kept = None
-            if kept is None:
+                entry = None
+            if entry is None:
                 return key, None
             self._kept.move_to_end(key)
-        return key, _repeated(kept, route, caller, request.tag)
+        return key, _repeated(entry, route, caller, request.tag)
 
     def keep(self, key: str, answer: Answer, limits: CacheSettings) -> None:
         """Cache an answer, unless a failure affected it."""
-        if answer.trace is None or not all(_complete(one.verdict) for one in answer.choices):
+        if answer.trace is None or not all(_complete(choice.verdict) for choice in answer.choices):
             return
-        kept = _Kept(tuple(answer.choices), answer.trace, self._clock() + limits.seconds)
+        entry = _Kept(tuple(answer.choices), answer.trace, self._clock() + limits.seconds)
         with self._lock:
-            self._kept[key] = kept
+            self._kept[key] = entry
             while len(self._kept) > limits.entries:
                 self._kept.popitem(last=False)
 
@@ -108,10 +108,10 @@ def _normalised(request: ChatRequest) -> dict[str, Any]:
     body = {key: value for key, value in request.body.items() if key not in _NOT_ASKED}
     messages = list(body.get("messages") or ())
     for n in reversed(range(len(messages))):
-        one = messages[n]
-        if isinstance(one, Mapping) and one.get("role") == "user":
-            if isinstance(one.get("content"), str):
-                messages[n] = {**one, "content": " ".join(one["content"].split())}
+        message = messages[n]
+        if isinstance(message, Mapping) and message.get("role") == "user":
+            if isinstance(message.get("content"), str):
+                messages[n] = {**message, "content": " ".join(message["content"].split())}
             break
     return {**body, "messages": messages, "question": " ".join(request.question.split())}
 
@@ -123,18 +123,18 @@ def _complete(verdict: Verdict | None) -> bool:
     return not failed and not verdict.evidence.without_vectors
 
 
-def _repeated(kept: _Kept, route: Route, caller: Principal, tag: str) -> Answer:
+def _repeated(entry: _Kept, route: Route, caller: Principal, tag: str) -> Answer:
     """The cached answer with new records that refer to the originals, without timings or tokens."""
     sink = route.recording(caller, tag)
     assert sink is not None
-    made: dict[str, Verdict] = {}
+    recorded: dict[str, Verdict] = {}
     choices = []
-    for choice in kept.choices:
+    for choice in entry.choices:
         verdict = choice.verdict
         assert verdict is not None
-        if verdict.record not in made:
+        if verdict.record not in recorded:
             again = replace(verdict, repeats=verdict.record)
-            record = sink.verdict(again, replace(kept.trace, timings=()))
-            made[verdict.record] = replace(again, record=record)
-        choices.append(replace(choice, verdict=made[verdict.record]))
+            record = sink.verdict(again, replace(entry.trace, timings=()))
+            recorded[verdict.record] = replace(again, record=record)
+        choices.append(replace(choice, verdict=recorded[verdict.record]))
     return Answer(choices)

@@ -56,13 +56,13 @@ class JsonLines(logging.Formatter):
 
 def _places(problem: BaseException) -> str:
     """A traceback without messages: files, lines, names and exception types."""
-    found: list[str] = []
+    parts: list[str] = []
     left: BaseException | None = problem
-    while left is not None and len(found) < _CHAIN:
+    while left is not None and len(parts) < _CHAIN:
         frames = "".join(traceback.format_tb(left.__traceback__))
-        found.append(f"{frames}{type(left).__name__}")
+        parts.append(f"{frames}{type(left).__name__}")
         left = left.__cause__ or left.__context__
-    return "\nfrom:\n".join(found)
+    return "\nfrom:\n".join(parts)
 
 
 def description_of(problem: SufficeError, *, with_text: bool = False) -> str:
@@ -113,13 +113,13 @@ def log_fields(stats: RequestStats, *, with_text: bool = False) -> dict[str, Any
         "ms": round(1e3 * stages.get("total", stats.seconds), 1),
         "tokens": stats.tokens,
         "upstream": list(stats.upstream),
-        "stages_ms": {stage: round(1e3 * one, 1) for stage, one in stages.items()},
-        "gate": [{"level": one.level.value, "score": round(one.score, 4)} for one in gates],
-        "verdicts": [one.action.value for one in stats.verdicts],
-        "records": [one.record for one in stats.verdicts if one.record]
-        or [one.record for one in gates if one.record],
+        "stages_ms": {stage: round(1e3 * seconds, 1) for stage, seconds in stages.items()},
+        "gate": [{"level": gate.level.value, "score": round(gate.score, 4)} for gate in gates],
+        "verdicts": [verdict.action.value for verdict in stats.verdicts],
+        "records": [verdict.record for verdict in stats.verdicts if verdict.record]
+        or [gate.record for gate in gates if gate.record],
     }
     if with_text and stats.verdicts:
         line["question"] = stats.verdicts[0].question
-        line["answers"] = [one.released for one in stats.verdicts]
+        line["answers"] = [verdict.released for verdict in stats.verdicts]
     return line

@@ -161,7 +161,9 @@ class Metrics:
         for verdict in stats.verdicts:
             self._verdicts.labels(route, verdict.action.value).inc()
             self._fabricated.labels(route).inc(verdict.fabricated)
-            for check in {one.check for one in verdict.findings if one.code is Code.FAILED}:
+            for check in {
+                finding.check for finding in verdict.findings if finding.code is Code.FAILED
+            }:
                 self._failed_checks.labels(route, check).inc()
             if verdict.rescue is Rescue.EXTRACTIVE and not verdict.attempts:
                 self._replaced.labels(route).inc()
@@ -184,8 +186,8 @@ class Metrics:
 
         states = {
             (route, name): _STATES[state]
-            for route, found in self._states().items()
-            for name, state in found.items()
+            for route, of_route in self._states().items()
+            for name, state in of_route.items()
         }
         for labels in self._known - states.keys():  # removed by a reload
             self._breakers.labels(*labels).set(0)
@@ -276,18 +278,20 @@ class _Published(Collector):
 
 def _sums(counted: Iterable[Metric], name: str, label: str = "") -> dict[str, float]:
     """The values of a sample, summed by one of its labels."""
-    found: dict[str, float] = {}
+    sums: dict[str, float] = {}
     for sample in (sample for metric in counted for sample in metric.samples):
         if sample.name == name:
             key = sample.labels.get(label, "")
-            found[key] = found.get(key, 0.0) + sample.value
-    return found
+            sums[key] = sums.get(key, 0.0) + sample.value
+    return sums
 
 
 def endpoint_of(path: str) -> str:
     """The path without the route name, because callers could make up any name."""
     _, version, rest = path.partition("/v1/")
-    kind = next((one for one in ("models", "documents") if rest.startswith(f"{one}/")), rest)
+    kind = next(
+        (prefix for prefix in ("models", "documents") if rest.startswith(f"{prefix}/")), rest
+    )
     return f"/v1/{kind}" if version else path
 
 
