@@ -25,7 +25,7 @@ from suffice.evidence.library import Library
 from suffice.log.tables import USAGE
 from suffice.server.auth import ANYONE
 from suffice.server.errors import ApiError
-from suffice.server.rate_limiter import RateLimiter, admitted
+from suffice.server.rate_limiter import RateLimiter, enforce
 from suffice.settings import (
     CollectionSettings,
     CorsSettings,
@@ -207,7 +207,7 @@ def limited(place: Path, now: list[float]) -> RateLimiter:
 
 async def refused(limits: RateLimiter, caller: Principal, general: LimitSettings) -> ApiError:
     with pytest.raises(ApiError) as told:
-        admitted(await limits.count(caller, general))
+        enforce(await limits.count(caller, general))
     assert told.value.status == 429
     return told.value
 

@@ -39,7 +39,7 @@ from suffice.server.models_endpoint import embeddings, model, models
 from suffice.server.openai.chat import chat, completions
 from suffice.server.openai.responses import responses
 from suffice.server.openapi import document
-from suffice.server.request import as_response, served
+from suffice.server.request import as_response, endpoint
 from suffice.server.sending import LocalRedirects
 from suffice.server.telemetry.logs import access_log
 from suffice.server.telemetry.metrics import Metrics, metrics_for, usage_watch
@@ -65,16 +65,16 @@ class Cors:
     def __init__(self, app: ASGIApp, origins: Callable[[], Sequence[str]]) -> None:
         self._app = app
         self._origins = origins
-        self._made: tuple[Sequence[str], ASGIApp] = ((), app)
+        self._current: tuple[Sequence[str], ASGIApp] = ((), app)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if _is_site(scope.get("path", "")):
             await self._app(scope, receive, send)
             return
         origins = self._origins()
-        if origins != self._made[0]:
-            self._made = (origins, self._middleware(origins) if origins else self._app)
-        await self._made[1](scope, receive, send)
+        if origins != self._current[0]:
+            self._current = (origins, self._middleware(origins) if origins else self._app)
+        await self._current[1](scope, receive, send)
 
     def _middleware(self, origins: Sequence[str]) -> ASGIApp:
         return CORSMiddleware(
@@ -124,27 +124,27 @@ def create_app(
             metrics.close()
 
     api = [
-        Route("/chat/completions", served(chat, Role.CALLER), methods=["POST"]),
-        Route("/completions", served(completions, Role.CALLER), methods=["POST"]),
-        Route("/responses", served(responses, Role.CALLER), methods=["POST"]),
-        Route("/messages", served(messages, Role.CALLER, errors=ANTHROPIC), methods=["POST"]),
-        Route("/embeddings", served(embeddings, Role.CALLER), methods=["POST"]),
-        Route("/models", served(models, Role.CALLER)),
-        Route("/models/{model:path}", served(model, Role.CALLER)),
-        Route("/gate", served(gate, Role.CALLER), methods=["POST"]),
-        Route("/check", served(check, Role.CALLER), methods=["POST"]),
-        Route("/feedback", served(feedback, Role.CALLER, Role.REVIEWER), methods=["POST"]),
-        Route("/reviews/{record}", served(review, Role.CALLER, Role.REVIEWER)),
-        Route("/guarantee", served(guarantee, Role.CALLER, Role.VIEWER)),
-        Route("/monitor", served(monitor, Role.CALLER, Role.VIEWER)),
-        Route("/documents", served(documents.list_, Role.LIBRARIAN)),
-        Route("/documents", served(documents.add, Role.LIBRARIAN), methods=["POST"]),
-        Route("/documents/reindex", served(documents.reindex, Role.LIBRARIAN), methods=["POST"]),
-        Route("/documents/{name:path}", served(documents.show, Role.LIBRARIAN)),
+        Route("/chat/completions", endpoint(chat, Role.CALLER), methods=["POST"]),
+        Route("/completions", endpoint(completions, Role.CALLER), methods=["POST"]),
+        Route("/responses", endpoint(responses, Role.CALLER), methods=["POST"]),
+        Route("/messages", endpoint(messages, Role.CALLER, errors=ANTHROPIC), methods=["POST"]),
+        Route("/embeddings", endpoint(embeddings, Role.CALLER), methods=["POST"]),
+        Route("/models", endpoint(models, Role.CALLER)),
+        Route("/models/{model:path}", endpoint(model, Role.CALLER)),
+        Route("/gate", endpoint(gate, Role.CALLER), methods=["POST"]),
+        Route("/check", endpoint(check, Role.CALLER), methods=["POST"]),
+        Route("/feedback", endpoint(feedback, Role.CALLER, Role.REVIEWER), methods=["POST"]),
+        Route("/reviews/{record}", endpoint(review, Role.CALLER, Role.REVIEWER)),
+        Route("/guarantee", endpoint(guarantee, Role.CALLER, Role.VIEWER)),
+        Route("/monitor", endpoint(monitor, Role.CALLER, Role.VIEWER)),
+        Route("/documents", endpoint(documents.list_, Role.LIBRARIAN)),
+        Route("/documents", endpoint(documents.add, Role.LIBRARIAN), methods=["POST"]),
+        Route("/documents/reindex", endpoint(documents.reindex, Role.LIBRARIAN), methods=["POST"]),
+        Route("/documents/{name:path}", endpoint(documents.show, Role.LIBRARIAN)),
         Route(
-            "/documents/{name:path}", served(documents.retire, Role.LIBRARIAN), methods=["DELETE"]
+            "/documents/{name:path}", endpoint(documents.retire, Role.LIBRARIAN), methods=["DELETE"]
         ),
-        Route("/council/vote", served(Council().vote, Role.CALLER), methods=["POST"]),
+        Route("/council/vote", endpoint(Council().vote, Role.CALLER), methods=["POST"]),
     ]
     app = Starlette(
         routes=[

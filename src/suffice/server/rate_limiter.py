@@ -67,7 +67,8 @@ class RateLimiter:
                     del self._under_way[holder]
 
     async def count(self, caller: Principal, general: LimitSettings) -> Admission:
-        """Count a request and return what is left of the limits. `admitted` then enforces them."""
+        """Count a request and return what is left of the limits. `enforce` raises 429 if nothing
+        is."""
         quotas = quotas_of(caller, general)
         if not quotas:
             return Admission()
@@ -89,7 +90,7 @@ class RateLimiter:
         self._thread.shutdown()
 
 
-def admitted(admission: Admission) -> None:
+def enforce(admission: Admission) -> None:
     """Raise 429 with `Retry-After` if a limit is reached."""
     if over := admission.over:
         most = next(left.limit for left in admission.left if left.name == over.name)

@@ -30,7 +30,7 @@ from suffice.server.errors import (
 )
 from suffice.server.gateway import Gateway
 from suffice.server.inference_pool import closing
-from suffice.server.rate_limiter import admitted, rate_headers
+from suffice.server.rate_limiter import enforce, rate_headers
 from suffice.server.sending import ClientGone, Events, offload, undo_cancellation
 from suffice.server.telemetry.logs import description_of
 from suffice.server.telemetry.stats import CURRENT_STATS, RequestStats
@@ -132,7 +132,7 @@ async def body_parts(request: Request, most: int) -> AsyncGenerator[bytes, None]
 Handler = Callable[[RequestContext], Awaitable[Response]]
 
 
-def served(
+def endpoint(
     handle: Handler, role: Role, *others: Role, errors: ErrorFormat = OPENAI
 ) -> Callable[[Request], Awaitable[Response]]:
     """Wrap a handler as an endpoint for callers with any of the roles. Every failure becomes a JSON
@@ -140,7 +140,7 @@ def served(
     roles = (role, *others)
 
     @needs(*roles)
-    async def endpoint(request: Request) -> Response:
+    async def handle_request(request: Request) -> Response:
         gateway: Gateway = request.app.state.gateway
         server = gateway.state.settings.server
         stats = RequestStats(request.url.path, time.perf_counter())
@@ -181,7 +181,7 @@ def served(
         response.headers.update(rate_headers(stats.left, stats.tokens))
         return response
 
-    return endpoint
+    return handle_request
 
 
 async def _answered(
@@ -217,7 +217,7 @@ async def admit(
     stack.enter_context(gateway.work.admitted())
     admission = await gateway.limits.count(caller, general)
     stats.left = admission.left
-    admitted(admission)
+    enforce(admission)
     return RequestContext(request, gateway, caller, stack, stats)
 
 

@@ -22,7 +22,7 @@ from suffice.errors import StoreError
 from suffice.server.auth import ANYONE, Authenticator, address_of, identified, is_local
 from suffice.server.errors import JSON_TYPE, ApiError, encode
 from suffice.server.mcp.tools import CALLER, Caller, Tools
-from suffice.server.rate_limiter import RateLimiter, admitted, rate_headers
+from suffice.server.rate_limiter import RateLimiter, enforce, rate_headers
 from suffice.server.request import whole_body
 from suffice.server.run import Listening, bound, config_of
 from suffice.server.sending import LocalRedirects
@@ -97,7 +97,7 @@ class Guarded:
         stack.enter_context(self.limits.at_once(caller, general, address, share))
         admission = await self.limits.count(caller, general)
         limits |= rate_headers(admission.left)
-        admitted(admission)
+        enforce(admission)
         if caller is ANYONE:
             return None
         return Caller(caller.name, caller.labels, True, caller.user, caller.team, caller.roles)
