@@ -13,6 +13,7 @@ from random import Random
 from typing import Any
 
 from suffice.draft.reading import Brief, read_draft
+from suffice.engine import Engine
 from suffice.evidence.index import gather
 from suffice.evidence.inputs import given
 from suffice.models.catalog import open_embedder, open_verifier
@@ -159,11 +160,8 @@ def bare_models(asked: Sequence[GatewayCase], settings: Settings) -> dict[str, A
     heard = _Heard()
     embedder, verifier = open_embedder(settings.embedder), open_verifier(settings.verifier, "fast")
     listening = _Embedder(embedder, heard)
-    pipeline = Pipeline.of(
-        lambda question: Evidence(question),
-        listening,
-        settings.collection(""),
-        _Verifier(verifier, heard),
+    pipeline = Engine(embedder=listening, verifier=_Verifier(verifier, heard)).pipeline(
+        settings=settings.collection(""), retriever=lambda question: Evidence(question)
     )
     served = 0
     for case in asked:

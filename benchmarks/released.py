@@ -23,6 +23,7 @@ from markdown_it.token import Token
 
 from benchmarks.hidden import hostile_draft
 from suffice.answers import Checker
+from suffice.corpus import open_checker
 from suffice.evidence.rows import Vectors
 from suffice.models.verifier import Pair, SufficiencyScore, SupportScore, Thresholds
 from suffice.settings import Settings
@@ -86,7 +87,7 @@ class FlatEmbedder:
 def checker(verifier: WordVerifier) -> Checker:
     """The checks of the default settings with the cheap verifier, without the search for conflicts
     between passages."""
-    return replace(Checker.of(Settings(), verifier, FlatEmbedder()), conflicts=None)
+    return replace(open_checker(Settings(), verifier, FlatEmbedder()), conflicts=None)
 
 
 def unread_in(verdict: Verdict, read: set[str]) -> list[str]:

@@ -13,8 +13,9 @@ from tempfile import TemporaryDirectory
 from rich.console import Console
 from rich.text import Text
 
-from suffice import Library, Pipeline
+from suffice import Library
 from suffice.cli.show_verdict import show_verdict
+from suffice.engine import Engine
 
 ROOT = Path(__file__).parent.parent
 QUESTIONS = (
@@ -36,7 +37,7 @@ def picture() -> str:
     with TemporaryDirectory() as folder:
         library = Library.open(Path(folder) / "s.db", create=True)
         library.add(ROOT / "src" / "suffice" / "handbook")
-        pipeline = Pipeline.of(library.search(), library.embedder)
+        pipeline = Engine(library=library).pipeline()
         for question in QUESTIONS:
             command = f'suffice ask "{question}" --docs src/suffice/handbook'
             console.print(Text.assemble(("$ ", "bold green"), command))

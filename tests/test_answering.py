@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from suffice import Library, Pipeline
+from suffice import Library
+from suffice.engine import Engine
 from suffice.errors import ModelError
 from suffice.evidence import sanitize
 from suffice.log.trace import Trace
@@ -54,7 +55,7 @@ def answered(
             ),
             verdict=VerdictSettings(rescue=rescue, routes=routes),
         )
-        return Pipeline.of(library.search(), library.embedder, settings).answer(QUESTION)
+        return Engine(library=library).pipeline(settings=settings).answer(QUESTION)
 
 
 def test_a_right_draft_is_served(library: Library) -> None:
@@ -279,7 +280,7 @@ def test_odd_drafts_never_leave(library: Library, said: str) -> None:
 
 
 def test_an_event_loop_is_not_held_up(library: Library) -> None:
-    pipeline = Pipeline.of(library.search(), library.embedder)
+    pipeline = Engine(library=library).pipeline()
     assert asyncio.run(pipeline.aanswer(QUESTION)).action is Action.SERVE
 
 
@@ -294,7 +295,7 @@ def test_every_verdict_is_recorded(library: Library) -> None:
         def gate(self, evidence: Evidence, decision: GateDecision, trace: Trace) -> str:
             return "gate"
 
-    pipeline = replace(Pipeline.of(library.search(), library.embedder), record=Keeper())
+    pipeline = replace(Engine(library=library).pipeline(), record=Keeper())
     served, refused = pipeline.answer(QUESTION), pipeline.answer("Who painted the Sistine Chapel?")
     assert seen == [served, refused]
     assert [served.record, refused.record] == ["record 1", "record 2"]
@@ -319,7 +320,7 @@ def test_a_gap_asks_for_a_document(library: Library, caplog: pytest.LogCaptureFi
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:
         hooked = VerdictSettings(gap_webhook=f"http://127.0.0.1:{server.server_port}/gaps")
-        pipeline = replace(Pipeline.of(library.search(), library.embedder), verdict_settings=hooked)
+        pipeline = replace(Engine(library=library).pipeline(), verdict_settings=hooked)
         gap = pipeline.answer("Which antivirus program is installed on company laptops?")
         assert gap.gap
         until(lambda: asked)
@@ -346,7 +347,7 @@ def test_nobody_waits_for_a_webhook_and_the_record_comes_first(library: Library)
 
     with ScriptedUpstream([slow("", wait=60)]) as slow_one:
         hooked = VerdictSettings(gap_webhook=f"{slow_one.url}/chat/completions")
-        made = Pipeline.of(library.search(), library.embedder)
+        made = Engine(library=library).pipeline()
         pipeline = replace(made, verdict_settings=hooked, record=Keeper())
         gap = pipeline.answer("Which antivirus program is installed on company laptops?")
         assert (gap.record, len(kept)) == ("record-1", 1)
@@ -354,7 +355,7 @@ def test_nobody_waits_for_a_webhook_and_the_record_comes_first(library: Library)
 
 
 def test_what_was_verified_before_is_evidence_for_the_checks(library: Library) -> None:
-    verified = Pipeline.of(library.search(), library.embedder).answer(QUESTION)
+    verified = Engine(library=library).pipeline().answer(QUESTION)
     doubtful = replace(verified, action=Action.CAVEAT)
     (turn,) = served_answers([doubtful, verified, replace(verified, action=Action.WITHHOLD)])
     assert turn.passage.text == verified.released.replace(" [1]", "")
@@ -367,7 +368,7 @@ def test_what_was_verified_before_is_evidence_for_the_checks(library: Library) -
             seen.append(evidence)
             return []
 
-    pipeline = replace(Pipeline.of(library.search(), library.embedder), checks=(Looking(),))
+    pipeline = replace(Engine(library=library).pipeline(), checks=(Looking(),))
     pipeline.answer(QUESTION, [verified])
     pipeline.answer(QUESTION, [doubtful])
     assert [one.passages[-1].id == "turn-1" for one in seen] == [True, False]

@@ -11,7 +11,8 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 import suffice
-from suffice.answers import LONGEST_ANSWER, Checker
+from suffice.answers import LONGEST_ANSWER
+from suffice.corpus import open_checker
 from suffice.errors import AnswerError, EvidenceError, QuestionError
 from suffice.settings import (
     ChecksSettings,
@@ -229,7 +230,7 @@ def test_async_is_the_same() -> None:
     assert done == checked(said)
 
 
-CHECKER = Checker.of(verifier=OverlapVerifier(), embedder=HashEmbedder())
+CHECKER = open_checker(verifier=OverlapVerifier(), embedder=HashEmbedder())
 PIECES = st.sampled_from(
     ["Parental leave lasts 18 weeks", "Leave lasts 20 weeks", "It is paid", " [1]", " [7]", ". ",
      "\n\n", "【2】", "| a | b |", "```", "I cannot answer that.", "“", "\ud800", "\0", "—", "<b>"]

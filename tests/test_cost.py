@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from suffice import Library, Pipeline
+from suffice import Library
 from suffice.draft.reading import read_draft
+from suffice.engine import Engine
 from suffice.models import session
 from suffice.models.catalog import open_embedder, open_verifier
 from suffice.settings import EmbedderSettings, VerifierSettings
@@ -52,11 +53,9 @@ def spent(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 def test_gate_and_checks_cost_little_beside_the_models(
     library: Library, spent: list[float]
 ) -> None:
-    pipeline = Pipeline.of(
-        library.search(top=10),
-        open_embedder(EmbedderSettings()),
-        verifier=open_verifier(VerifierSettings()),
-    )
+    pipeline = Engine(
+        embedder=open_embedder(EmbedderSettings()), verifier=open_verifier(VerifierSettings())
+    ).pipeline(retriever=library.search(top=10))
     pipeline.answer("warm up?")
     ratios = []
     for question in QUESTIONS:

@@ -23,8 +23,9 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("access",),
     ("review",),
     ("webhooks",),
-    ("pipeline",),
-    ("answers", "corpus", "serialize"),
+    ("pipeline", "answers"),
+    ("engine",),
+    ("corpus", "serialize"),
     ("compat",),
     ("lab", "testing"),
     ("server", "integrations"),
@@ -33,7 +34,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
 )
 LEVEL = {room: level for level, rooms in enumerate(FLOORS) for room in rooms}
 # Rooms of one floor that may know one another, and in which direction.
-BESIDE = {("errors", "types"), ("evidence", "models"), ("compat", "answers")}
+BESIDE = {("errors", "types"), ("evidence", "models")}
 
 
 def room(module: str) -> str:

@@ -12,6 +12,7 @@ import pytest
 
 from suffice import Action, Filter, Library, Passage, Pipeline, Retrieved
 from suffice.draft.reading import PLAIN, Brief
+from suffice.engine import Engine
 from suffice.errors import QuestionError, SettingsError
 from suffice.evidence.index import today
 from suffice.gate.gate import GateResult
@@ -27,7 +28,7 @@ from suffice.types import Claim, Draft, Evidence, Level
 
 @pytest.fixture(scope="module")
 def pipeline(library: Library) -> Pipeline:
-    return Pipeline.of(library.search(), library.embedder)
+    return Engine(library=library).pipeline()
 
 
 @pytest.mark.usefixtures("any_day")
@@ -52,7 +53,7 @@ def test_an_unknown_flag_in_the_table_is_refused_before_the_first_question(
 ) -> None:
     wrong = CollectionSettings(verdict=VerdictSettings(routes=("farr -> REVIEW", "else -> SERVE")))
     with pytest.raises(SettingsError, match="farr"):
-        Pipeline.of(library.search(), library.embedder, wrong)
+        Engine(library=library).pipeline(settings=wrong)
 
 
 def test_off_topic_questions_are_withheld(pipeline: Pipeline) -> None:
@@ -65,7 +66,11 @@ def test_off_topic_questions_are_withheld(pipeline: Pipeline) -> None:
 @pytest.mark.usefixtures("any_day")
 def test_history_is_answered_when_asked_for(library: Library) -> None:
     past = library.search(Filter(as_of=today().replace(year=2024)))
-    verdict = Pipeline.of(past, library.embedder).answer("How many remote days per week?")
+    verdict = (
+        Engine(embedder=library.embedder)
+        .pipeline(retriever=past)
+        .answer("How many remote days per week?")
+    )
     assert "2 days per week" in verdict.released
     assert verdict.citations[0].passage.version == "1.0"
 
@@ -84,7 +89,7 @@ def test_history_is_answered_when_the_question_asks_for_it(
     library: Library, question: str, version: str, says: str
 ) -> None:
     settings = CollectionSettings(gate=GateSettings(policy="tiers"))
-    verdict = Pipeline.of(library.search(), library.embedder, settings).answer(question)
+    verdict = Engine(library=library).pipeline(settings=settings).answer(question)
     assert {citation.passage.version for citation in verdict.citations} == {version}
     assert any(says in note and f"version {version} (in force" in note for note in verdict.notes)
 
@@ -110,7 +115,7 @@ def test_what_is_out_of_force_is_left_out_and_named(pipeline: Pipeline) -> None:
 def test_versions_of_anyones_passages_do_not_mix(library: Library) -> None:
     old = Passage(id="1", text="Parking costs 3 euros a day.", document="parking", version="1")
     new = replace(old, id="2", text="Parking costs 4 euros a day.", version="2")
-    pipeline = Pipeline.of(lambda question: [old, new], library.embedder)
+    pipeline = Engine(embedder=library.embedder).pipeline(retriever=lambda question: [old, new])
     verdict = pipeline.answer("What does parking cost per day?")
     assert verdict.released == "Parking costs 4 euros a day. [1]"
     assert verdict.gate.excluded[0].reason == "superseded by version 2"
@@ -121,20 +126,20 @@ def test_no_gate_opens_to_another_subject(library: Library) -> None:
     far = [row["question"] for row in rows if not row["answerable"] and not row["near_miss"]]
     for policy in ("tiers", "coverage"):
         settings = CollectionSettings(gate=GateSettings(policy=policy))
-        gated = Pipeline.of(library.search(), library.embedder, settings)
+        gated = Engine(library=library).pipeline(settings=settings)
         assert [question for question in far if gated.retrieve_and_gate(question)[1].open] == []
 
 
 def test_a_refusal_says_whom_to_ask(library: Library) -> None:
     settings = CollectionSettings(gate=GateSettings(contact="the People team"))
-    verdict = Pipeline.of(library.search(), library.embedder, settings).answer("Prune a tree?")
+    verdict = Engine(library=library).pipeline(settings=settings).answer("Prune a tree?")
     assert verdict.gate.next_steps[-1] == "Ask the People team."
 
 
 @pytest.mark.usefixtures("any_day")
 def test_a_restricted_document_is_not_even_named(library: Library) -> None:
     question = "What is the salary band for senior engineers?"
-    anyone = Pipeline.of(library.search(), library.embedder).answer(question)
+    anyone = Engine(library=library).pipeline().answer(question)
     shown = {s.document for s in anyone.nearest} | {c.passage.document for c in anyone.citations}
     assert "salary-bands.md" not in shown
     allowed = library.search(Filter(as_of=today(), labels=frozenset({"hr"})))
@@ -149,8 +154,10 @@ class OwnRetriever:
 
 
 def test_bring_your_own_retriever(library: Library) -> None:
-    verdict = Pipeline.of(OwnRetriever(), library.embedder).answer(
-        "How long does parental leave last?"
+    verdict = (
+        Engine(embedder=library.embedder)
+        .pipeline(retriever=OwnRetriever())
+        .answer("How long does parental leave last?")
     )
     assert verdict.released == "Parental leave lasts 20 weeks. [1]"
     assert all(item.relevance is not None for item in verdict.evidence)
@@ -158,8 +165,10 @@ def test_bring_your_own_retriever(library: Library) -> None:
 
 def test_the_coverage_policy_by_setting(library: Library) -> None:
     settings = CollectionSettings(gate=GateSettings(policy="coverage"))
-    verdict = Pipeline.of(library.search(), library.embedder, settings).answer(
-        "How many days per week may I work remotely?"
+    verdict = (
+        Engine(library=library)
+        .pipeline(settings=settings)
+        .answer("How many days per week may I work remotely?")
     )
     assert verdict.gate.policy == "coverage"
     assert verdict.served
@@ -176,11 +185,17 @@ def test_insufficient_evidence_is_declined_unless_the_setting_says_otherwise(
     for decline, action in ((True, Action.WITHHOLD), (False, Action.CAVEAT)):
         coverage = replace(strict, decline_insufficient=decline)
         settings = CollectionSettings(gate=GateSettings(policy="coverage", coverage=coverage))
-        verdict = Pipeline.of(thin, library.embedder, settings).answer(question)
+        verdict = (
+            Engine(embedder=library.embedder)
+            .pipeline(settings=settings, retriever=thin)
+            .answer(question)
+        )
         assert verdict.gate.level is Level.INSUFFICIENT
         assert verdict.action is action
     assert "judged insufficient" in verdict.reason
-    nothing = Pipeline.of(lambda question: [], library.embedder, settings)
+    nothing = Engine(embedder=library.embedder).pipeline(
+        settings=settings, retriever=lambda question: []
+    )
     assert replace(nothing, drafter=Untouchable()).answer(question).action is Action.WITHHOLD
 
 
@@ -227,13 +242,17 @@ def test_questions_that_cannot_be_asked(pipeline: Pipeline, question: str) -> No
 def test_a_retriever_may_score_by_itself(library: Library) -> None:
     scored = [Retrieved(Passage(id="1", text="Leave is long.", document="a"), 0.1)]
     settings = CollectionSettings(gate=GateSettings(policy="tiers"))
-    verdict = Pipeline.of(lambda question: scored, library.embedder, settings).answer("leave?")
+    verdict = (
+        Engine(embedder=library.embedder)
+        .pipeline(settings=settings, retriever=lambda question: scored)
+        .answer("leave?")
+    )
     assert verdict.gate.score == 0.1
     assert not verdict.served
 
 
 def test_a_person_may_open_a_shut_gate(library: Library) -> None:
-    pipeline = Pipeline.of(library.search(), library.embedder)
+    pipeline = Engine(library=library).pipeline()
     asked = "Which restaurants are approved for dinners with customers?"
     shut = pipeline.answer(asked)
     assert shut.draft is None

@@ -8,7 +8,8 @@ import re
 import pytest
 
 import suffice
-from suffice import Action, Pipeline, Verdict
+from suffice import Action, Verdict
+from suffice.engine import Engine
 from suffice.evidence.library import Library
 from suffice.models.catalog import open_verifier
 from suffice.models.llm.replies import occurs_in
@@ -38,7 +39,11 @@ OPEN = GateSettings(policy="coverage", coverage=CoverageSettings(sufficient=0.02
 def asked(url: str, library: Library, question: str, gate: GateSettings = OPEN) -> Verdict:
     draft = DraftSettings(llm=url, max_tokens=32, revisions=0, retries=0, timeout=120)
     settings = CollectionSettings(draft=draft, gate=gate)
-    return Pipeline.of(lambda _: PASSAGES, library.embedder, settings).answer(question)
+    return (
+        Engine(embedder=library.embedder)
+        .pipeline(settings=settings, retriever=lambda _: PASSAGES)
+        .answer(question)
+    )
 
 
 @pytest.fixture(scope="module")

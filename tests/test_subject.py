@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from suffice import Library, Pipeline
+from suffice.engine import Engine
 from suffice.gate.policies.learned import Learned
 from suffice.log.decision import Filing, decision_of
 from suffice.log.log import Log, Recorder
@@ -36,7 +37,9 @@ class Shelf:
 
 
 def pipeline(library: Library, shelf: Shelf, subject: str = "Frigate") -> Pipeline:
-    return Pipeline.of(shelf, library.embedder, CollectionSettings(subject=subject))
+    return Engine(embedder=library.embedder).pipeline(
+        settings=CollectionSettings(subject=subject), retriever=shelf
+    )
 
 
 def decided(library: Library, shelf: Shelf, question: str, subject: str = "") -> GateDecision:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from benchmarks.cost.series import Series, Work, shortest
 from benchmarks.speed import PASSAGE_WORDS, PASSAGES, SENTENCES, answer, passages
-from suffice.answers import Checker
+from suffice.corpus import open_checker
 from suffice.models.embedder import Embedder
 from suffice.models.verifier import CachedEmbedder, Verifier
 from suffice.settings import Settings
@@ -36,7 +36,7 @@ def checking(
     """The three series; repeats of one size check texts of the same size."""
 
     def check(sentences: int, evidence: Sequence[str], turn: int) -> object:
-        checker = Checker.of(Settings(), verifier, CachedEmbedder(embedder), uncited=True)
+        checker = open_checker(Settings(), verifier, CachedEmbedder(embedder), uncited=True)
         return checker.check(" ".join(answer(turn * _FARTHEST, sentences)), evidence)
 
     check(1, passages(1, repeats * _FARTHEST), repeats)  # loads the models

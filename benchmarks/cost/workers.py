@@ -10,7 +10,7 @@ from typing import Any
 
 from benchmarks.cost.series import Series
 from benchmarks.speed import PASSAGES, answer, passages
-from suffice.answers import Checker
+from suffice.corpus import open_checker
 from suffice.settings import Settings
 
 SIZES = (1, 2)
@@ -55,7 +55,7 @@ def _work(place: int, answers: int, ready: Any, done: Any) -> None:
         verifier=replace(settings.verifier, threads=1),
         embedder=replace(settings.embedder, threads=1),
     )
-    checker = Checker.of(settings, uncited=True)
+    checker = open_checker(settings, uncited=True)
 
     def check(turn: int) -> None:
         first = 1000 * (place * (answers + 1) + turn)

@@ -14,7 +14,7 @@ from benchmarks.peers.published import published
 from benchmarks.peers.quality import cosine, measure
 from benchmarks.peers.race import Judge, Peer, peers, race
 from benchmarks.peers.rows import PASSAGE_WORDS, Answer, mixed, read_ragtruth, read_written, sample
-from suffice.answers import Checker
+from suffice.corpus import open_checker
 from suffice.evidence.ingest import Progress
 from suffice.lab.eval.run_record import run_record
 from suffice.lab.eval.verifiers import AGGREGATION, judged
@@ -95,7 +95,7 @@ def _ours(verifier: Verifier, embedder: Embedder) -> dict[str, Judge]:
     """The reference first. Caches are empty for each answer, so that rounds do equal work."""
 
     def whole(answer: Answer) -> object:
-        checker = Checker.of(Settings(), verifier, CachedEmbedder(embedder), uncited=True)
+        checker = open_checker(Settings(), verifier, CachedEmbedder(embedder), uncited=True)
         bare = replace(answer, evidence=answer.pieces())
         return checker.check(bare.text, bare.evidence, bare.question or None)
 

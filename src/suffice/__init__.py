@@ -29,11 +29,11 @@ from suffice.types import (
 )
 
 if TYPE_CHECKING:
-    from suffice.answers import acheck, check
     from suffice.compat.cautious import CautiousRAG
     from suffice.compat.checker import SufficientContextChecker
-    from suffice.corpus import Corpus
+    from suffice.corpus import Corpus, acheck, check
     from suffice.corpus import open_corpus as open
+    from suffice.engine import Engine
     from suffice.evidence.index import Filter, Found
     from suffice.evidence.library import Library
     from suffice.gate.gate import Gate
@@ -56,6 +56,7 @@ __all__ = [
     "Claim",
     "Corpus",
     "Draft",
+    "Engine",
     "Evidence",
     "Filter",
     "Finding",
@@ -84,6 +85,7 @@ __all__ = [
 _LAZY = {
     "CautiousRAG": "suffice.compat.cautious",
     "Corpus": "suffice.corpus",
+    "Engine": "suffice.engine",
     "Filter": "suffice.evidence.index",
     "Gate": "suffice.gate.gate",
     "Library": "suffice.evidence.library",
@@ -91,8 +93,8 @@ _LAZY = {
     "Pipeline": "suffice.pipeline",
     "Settings": "suffice.settings",
     "SufficientContextChecker": "suffice.compat.checker",
-    "acheck": "suffice.answers",
-    "check": "suffice.answers",
+    "acheck": "suffice.corpus",
+    "check": "suffice.corpus",
     "read_settings": "suffice.settings",
 }
 

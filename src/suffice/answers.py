@@ -9,18 +9,14 @@ The verdict applies to the answer as given: nothing is retrieved, gated, revised
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from datetime import date
-from functools import lru_cache, wraps
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING
 
 from suffice.checks.answer_conflicts import covered_evidence, stated_conflicts
 from suffice.checks.check import Check
 from suffice.checks.findings import judged
-from suffice.checks.judge import open_judge
-from suffice.checks.registry import open_checks
 from suffice.checks.structure import shape
 from suffice.checks.unread import unread
 from suffice.draft.reading import read_draft
@@ -28,24 +24,17 @@ from suffice.errors import AnswerError
 from suffice.evidence.index import today
 from suffice.evidence.inputs import Given, given
 from suffice.evidence.sanitize import examined, flag_exclusions, flag_notes, sanitized
-from suffice.gate.conflict.detect import Conflicts
 from suffice.gate.freshness import asked_about, fresh
 from suffice.gate.gate import FindsConflicts
 from suffice.log.trace import Timings, Trace
-from suffice.models.catalog import open_embedder, open_verifier
-from suffice.models.embedder import Embedder
-from suffice.models.verifier import CachedEmbedder, Verifier
-from suffice.settings import DraftSettings, EmbedderSettings, Settings, VerifierSettings
 from suffice.text.question import checked_question
 from suffice.types import Action, Draft, Evidence, GateDecision, Level, Verdict
 from suffice.verdict.decide import decide, withhold
-from suffice.verdict.route import RoutingRow, read_routes
+from suffice.verdict.route import RoutingRow
 
 if TYPE_CHECKING:
     from suffice.log.log import RecordSink
 
-P = ParamSpec("P")
-R = TypeVar("R")
 LONGEST_ANSWER = 100_000
 NOT_GATED = GateDecision(
     Level.SUFFICIENT,
@@ -60,7 +49,7 @@ ABSTAINS = "The answer declines and makes no statement, so there is nothing to c
 
 @dataclass(frozen=True, slots=True)
 class Checker:
-    """Checks any number of answers with models that are loaded once."""
+    """Checks answers; `Engine.checker` opens one."""
 
     checks: tuple[Check, ...]
     routes: tuple[RoutingRow, ...]
@@ -70,29 +59,6 @@ class Checker:
     clock: Callable[[], date] = today
     record: RecordSink | None = None
     """Records every verdict before it is returned."""
-
-    @classmethod
-    def of(
-        cls,
-        settings: Settings | None = None,
-        verifier: Verifier | None = None,
-        embedder: Embedder | None = None,
-        *,
-        uncited: bool = False,
-    ) -> Checker:
-        """Open the checks. `uncited`: answers have no citations and are checked against all
-        passages."""
-        settings = settings or Settings()
-        verifier = verifier or _opened(settings)
-        checks = open_checks(
-            settings.checks,
-            verifier,
-            embedder or _embedder(settings.embedder),
-            judge=open_judge(settings.judge, settings.draft) if settings.checks.judge else None,
-            uncited=uncited,
-        )
-        routes = read_routes(settings.verdict.routes)
-        return cls(checks, routes, uncited, Conflicts(verifier, settings.gate.conflict))
 
     def check(
         self, answer: str, passages: Iterable[Given] | Given, question: str | None = None
@@ -143,38 +109,6 @@ class Checker:
         return replace(draft, claims=unmarked, citations=())
 
 
-def check(
-    answer: str,
-    passages: Iterable[Given] | Given,
-    question: str | None = None,
-    *,
-    uncited: bool = False,
-    settings: Settings | None = None,
-    verifier: Verifier | None = None,
-    embedder: Embedder | None = None,
-) -> Verdict:
-    """The verdict on an answer in which `[n]` cites the n-th passage.
-
-    Passages are strings, `Passage`, `Retrieved`, or dicts with "text" and document metadata.
-    `uncited` ignores citations and checks every claim against all passages.
-    """
-    checker = Checker.of(settings, verifier, embedder, uncited=uncited)
-    return checker.check(answer, passages, question)
-
-
-def _in_thread(call: Callable[P, R]) -> Callable[P, Coroutine[Any, Any, R]]:
-    """The call as a coroutine that does not block the event loop."""
-
-    @wraps(call)
-    async def later(*given: P.args, **more: P.kwargs) -> R:
-        return await asyncio.to_thread(call, *given, **more)
-
-    return later
-
-
-acheck = _in_thread(check)
-
-
 def checked_answer(answer: str) -> str:
     """The answer if it can be checked. Raises `AnswerError` otherwise."""
     if not isinstance(answer, str):
@@ -198,21 +132,3 @@ def _without_claims(draft: Draft, evidence: Evidence) -> Verdict:
         held = withhold(evidence, NOT_GATED, ABSTAINS, draft, action=Action.SERVE)
         return replace(held, released=draft.text, nearest=())
     return withhold(evidence, NOT_GATED, NO_CLAIM if draft.text else EMPTY, draft)
-
-
-# Models are loaded once per process and settings, not for every answer.
-@lru_cache(maxsize=2)
-def _verifier(settings: VerifierSettings, draft: DraftSettings | None) -> Verifier:
-    return open_verifier(settings, "", draft)
-
-
-def _opened(settings: Settings) -> Verifier:
-    """The cached verifier. The cache key includes the draft settings only if the drafter's LLM is
-    the verifier."""
-    drafts = settings.verifier.llm.url == "draft"
-    return _verifier(settings.verifier, settings.draft if drafts else None)
-
-
-@lru_cache(maxsize=2)
-def _embedder(settings: EmbedderSettings) -> Embedder:
-    return CachedEmbedder(open_embedder(settings))

@@ -1,45 +1,60 @@
-"""The high-level API: index documents, ask questions, get verdicts.
+"""The high-level API: index documents, ask questions, check answers, get verdicts.
 
 >>> import suffice
 >>> suffice.open("src/suffice/handbook").ask("When is pay day?").released
+>>> suffice.check("Leave lasts 20 weeks [1].", ["Leave lasts 18 weeks."]).action
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+import asyncio
+from collections.abc import Callable, Coroutine, Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache, wraps
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any, ParamSpec, TypeVar
 
+from suffice.answers import Checker
+from suffice.engine import Caller, Engine
 from suffice.evidence.index import Filter
 from suffice.evidence.ingest import Report
+from suffice.evidence.inputs import Given
 from suffice.evidence.library import Library
-from suffice.evidence.search import StoredDocuments
-from suffice.log.log import Log, Recorder
-from suffice.log.setup import Setup, settings_in_force, suspended_certificates
-from suffice.models.catalog import open_verifier
+from suffice.log.log import Log
+from suffice.models.catalog import open_embedder, open_verifier
+from suffice.models.embedder import Embedder
+from suffice.models.verifier import CachedEmbedder, Verifier
 from suffice.pipeline import Pipeline
-from suffice.settings import CollectionSettings, Settings
+from suffice.settings import DraftSettings, EmbedderSettings, Settings, VerifierSettings
 from suffice.types import Evidence, GateDecision, Verdict
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 @dataclass(frozen=True, slots=True)
 class Corpus:
     """An indexed collection that answers questions. Close it, or use it in a `with` block."""
 
+    engine: Engine
     library: Library
     report: Report
     """The result of indexing, including files that could not be read."""
-    _answering: _Answering
-    log: Log | None = None
-    """The log of all decisions; `None` if nothing is recorded."""
-    _folder: TemporaryDirectory[str] | None = None
+    caller: Caller
+    folder: TemporaryDirectory[str] | None = None
+    """Holds a temporary store."""
+
+    @property
+    def log(self) -> Log | None:
+        """The log of all decisions; `None` if nothing is recorded."""
+        return self.engine.log
 
     @property
     def pipeline(self) -> Pipeline:
         """The pipeline with the thresholds in force: while the guarantee of certified ones is
         suspended, stricter ones apply."""
-        return self._answering.pipeline()
+        return self.engine.pipeline(self.caller)
 
     def ask(self, question: str, earlier: Sequence[Verdict] = ()) -> Verdict:
         """Answer a question from the documents; `earlier` holds the verdicts of previous turns."""
@@ -54,15 +69,15 @@ class Corpus:
         return self.pipeline.retrieve_and_gate(question).decision
 
     def search(self, question: str) -> Evidence:
-        """The passages found for a question."""
-        return self.pipeline.retrieve_and_gate(question).evidence
+        """The passages found for a question. Nothing is decided or recorded."""
+        return self.pipeline.search(question)
 
     def close(self) -> None:
         if self.log is not None:
             self.log.close()
         self.library.store.close()
-        if self._folder is not None:
-            self._folder.cleanup()
+        if self.folder is not None:
+            self.folder.cleanup()
 
     def __enter__(self) -> Corpus:
         return self
@@ -88,48 +103,84 @@ def open_corpus(
     """
     settings = settings or Settings()
     folder = TemporaryDirectory(prefix="suffice-") if store is None else None
-    place = store if folder is None else Path(folder.name) / "suffice.db"
-    library = Library.open(place or "", settings, create=True)
+    where = store if folder is None else Path(folder.name) / "suffice.db"
+    library = Library.open(where or "", settings, create=True)
     report = Report()
     if docs is not None:
         report = library.add(docs, collection=collection)
         report.require_any(docs)
-    allowed = Filter(collection=collection, labels=frozenset(labels))
     log = Log(library.store.database, settings.record) if record else None
-    answering = _Answering(library, collection, allowed, log, caller)
-    answering.pipeline()  # wrong settings are reported now, not with the first question
-    return Corpus(library, report, answering, log, folder)
+    drafted_by = settings.collection(collection).draft
+    verifier = open_verifier(settings.verifier, "", drafted_by)
+    engine = Engine(settings, library, log, verifier=verifier)
+    asking = Caller(Filter(collection=collection, labels=frozenset(labels)), caller)
+    corpus = Corpus(engine, library, report, asking, folder)
+    _ = corpus.pipeline  # wrong settings are reported now, not with the first question
+    return corpus
 
 
-class _Answering:
-    """Opens the pipelines of a corpus, each once."""
+def check(
+    answer: str,
+    passages: Iterable[Given] | Given,
+    question: str | None = None,
+    *,
+    uncited: bool = False,
+    settings: Settings | None = None,
+    verifier: Verifier | None = None,
+    embedder: Embedder | None = None,
+) -> Verdict:
+    """The verdict on an answer in which `[n]` cites the n-th passage.
 
-    def __init__(
-        self, library: Library, collection: str, allowed: Filter, log: Log | None, caller: str
-    ) -> None:
-        self._library, self._log, self._caller = library, log, caller
-        self._own = library.settings.collection(collection)
-        self._verifier = open_verifier(library.settings.verifier, "", self._own.draft)
-        self._search = library.search(allowed)
-        self._documents = StoredDocuments(library.store, allowed)
-        self._opened: dict[str, Pipeline] = {}
+    Passages are strings, `Passage`, `Retrieved`, or dicts with "text" and document metadata.
+    `uncited` ignores citations and checks every claim against all passages.
+    """
+    checker = open_checker(settings, verifier, embedder, uncited=uncited)
+    return checker.check(answer, passages, question)
 
-    def pipeline(self) -> Pipeline:
-        """The pipeline for the next question: a suspension may begin or end at any time."""
-        settings, database = self._library.settings, self._library.store.database
-        held = suspended_certificates(self._own, settings, database)
-        own = settings_in_force(self._own, held)
-        key = own.verdict.thresholds_file  # empty while suspended
-        known = self._opened.get(key)
-        # The file may hold a new certificate since the pipeline was opened with a suspended one.
-        if known is None or known.verdict_settings.certificate in held:
-            known = self._opened[key] = self._open(own)
-        return known
 
-    def _open(self, own: CollectionSettings) -> Pipeline:
-        embedder, verifier = self._library.embedder, self._verifier
-        pipeline = Pipeline.of(self._search, embedder, own, verifier, self._documents)
-        if self._log is None:
-            return pipeline
-        setup = Setup.of(self._library.settings, own, embedder.id, verifier.id)
-        return replace(pipeline, record=Recorder(self._log, setup.filing(self._caller)))
+def open_checker(
+    settings: Settings | None = None,
+    verifier: Verifier | None = None,
+    embedder: Embedder | None = None,
+    *,
+    uncited: bool = False,
+) -> Checker:
+    """A checker for any number of answers. Models that are not given are loaded once per process
+    and settings, not for every checker."""
+    settings = settings or Settings()
+    engine = Engine(
+        settings,
+        embedder=embedder or _embedder(settings.embedder),
+        verifier=verifier or _verifier_of(settings),
+    )
+    return engine.checker(uncited=uncited)
+
+
+def _in_thread(call: Callable[P, R]) -> Callable[P, Coroutine[Any, Any, R]]:
+    """The call as a coroutine that does not block the event loop."""
+
+    @wraps(call)
+    async def later(*args: P.args, **kwargs: P.kwargs) -> R:
+        return await asyncio.to_thread(call, *args, **kwargs)
+
+    return later
+
+
+acheck = _in_thread(check)
+
+
+def _verifier_of(settings: Settings) -> Verifier:
+    """The cached verifier. The cache key includes the draft settings only if the drafter's LLM is
+    the verifier."""
+    drafts = settings.verifier.llm.url == "draft"
+    return _verifier(settings.verifier, settings.draft if drafts else None)
+
+
+@lru_cache(maxsize=2)
+def _verifier(settings: VerifierSettings, draft: DraftSettings | None) -> Verifier:
+    return open_verifier(settings, "", draft)
+
+
+@lru_cache(maxsize=2)
+def _embedder(settings: EmbedderSettings) -> Embedder:
+    return CachedEmbedder(open_embedder(settings))

@@ -24,28 +24,23 @@ from typing import TYPE_CHECKING
 
 from suffice.checks.check import Check
 from suffice.checks.findings import judged
-from suffice.checks.judge import open_judge
-from suffice.checks.registry import open_checks
-from suffice.checks.sources import Documents
 from suffice.checks.verbatim import Verbatim
 from suffice.deadline import within
-from suffice.draft.drafter import Drafter, open_drafter
-from suffice.draft.extractive import Extractive
+from suffice.draft.drafter import Drafter
 from suffice.draft.reading import Brief, as_shown
 from suffice.draft.revision import Revised, Round, revise
 from suffice.errors import ModelError
-from suffice.evidence.filter import Helpful
 from suffice.evidence.index import Retriever, today
 from suffice.evidence.retrieve import Rewriter, find, retriever_at, time_of
-from suffice.evidence.sanitize import examined
+from suffice.evidence.sanitize import examined, flag_notes
+from suffice.gate.freshness import fresh
 from suffice.gate.gate import Gate, GateResult
 from suffice.log.trace import Timings, Trace
-from suffice.models.catalog import open_verifier
 from suffice.models.embedder import Embedder
 from suffice.models.llm.ask import Meter, metered
-from suffice.models.verifier import CachedEmbedder, Verifier
-from suffice.settings import CollectionSettings, DraftSettings, VerdictSettings, VerifierSettings
+from suffice.settings import DraftSettings, VerdictSettings
 from suffice.text.question import checked_question, unnamed
+from suffice.text.when import When
 from suffice.types import Attempt, Draft, Evidence, Finding, GateDecision, Level, Rescue, Verdict
 from suffice.verdict import wording
 from suffice.verdict.assess import Assessment, assess
@@ -62,7 +57,6 @@ from suffice.verdict.decide import (
 from suffice.verdict.gap import request_document
 from suffice.verdict.rescue import failed, reattributed, rescued, trimmed
 from suffice.verdict.route import read_routes
-from suffice.verdict.thresholds import certified
 
 if TYPE_CHECKING:
     from suffice.log.log import RecordSink
@@ -106,39 +100,6 @@ class Pipeline:
     record: RecordSink | None = None
     """Records every decision before it is returned."""
     clock: Callable[[], date] = today
-
-    @classmethod
-    def of(
-        cls,
-        retriever: Retriever,
-        embedder: Embedder,
-        settings: CollectionSettings | None = None,
-        verifier: Verifier | None = None,
-        documents: Documents | None = None,
-    ) -> Pipeline:
-        """The configured pipeline for any retriever. The default settings are those of the searched
-        library. `documents` looks up sources that a draft names but that were not retrieved."""
-        own: CollectionSettings | None = getattr(retriever, "own", None)
-        settings = settings or own or CollectionSettings()
-        read_routes(settings.verdict.routes)  # report an invalid table before the first question
-        embedder = CachedEmbedder(embedder)  # filter, drafter and checks embed the same statements
-        verifier = verifier or open_verifier(VerifierSettings())
-        settings = certified(settings, {"embedder": embedder.id, "verifier": verifier.id})
-        writes = settings.written
-        judge = open_judge(settings.judge, settings.draft) if settings.checks.judge else None
-        return cls(
-            retriever,
-            Gate.of(settings, embedder, verifier),
-            open_drafter(settings.draft, embedder, verifier),
-            open_checks(settings.checks, verifier, embedder, documents, judge),
-            embedder=embedder,
-            filter=Helpful(embedder, settings.filter) if settings.filter.enabled else None,
-            quotes=Extractive(embedder, settings.draft, verifier) if writes else None,
-            draft_settings=settings.draft if writes else replace(settings.draft, revisions=0),
-            verdict_settings=settings.verdict,
-            rewriter=Rewriter.open(settings.search, settings.draft),
-            subject=settings.subject,
-        )
 
     def answer(self, question: str, earlier: Sequence[Verdict] = ()) -> Verdict:
         """Answer a question. `earlier` holds the verdicts of this conversation's previous turns. Of
@@ -279,6 +240,11 @@ class Pipeline:
         second = decide(verdict.evidence, verdict.gate, other, findings, routes)
         return rescued(second, how, verdict) if second.served else verdict
 
+    def search(self, question: str) -> Evidence:
+        """The passages for the time asked about. Nothing is decided, drafted or recorded."""
+        current = examined(fresh(*self._search(question, Timings())).evidence)
+        return replace(current, notes=(*current.notes, *flag_notes(current)))
+
     def retrieve_and_gate(self, question: str) -> GateResult:
         """The evidence for the time asked about, with the recorded gate decision. Nothing is
         drafted."""
@@ -297,11 +263,14 @@ class Pipeline:
         return gated._replace(decision=replace(gated.decision, record=kept))
 
     def _search_and_gate(self, question: str, timings: Timings) -> tuple[GateResult, Trace]:
+        evidence, when, day = self._search(question, timings)
+        apply_gate = timings.measured("gate", self.gate.apply)
+        return apply_gate(evidence, when, day), Trace(evidence, when, day)
+
+    def _search(self, question: str, timings: Timings) -> tuple[Evidence, When, date]:
         day = self.clock()
         when = time_of(question, self.retriever, day)
         retriever = retriever_at(self.retriever, when, day)
-        apply_gate = timings.measured("gate", self.gate.apply)
+        asked = Evidence(question, subject=unnamed(self.subject, question))
         with timings.measure("search"):
-            asked = Evidence(question, subject=unnamed(self.subject, question))
-            found = find(retriever, asked, self.embedder, self.rewriter)
-        return apply_gate(found, when, day), Trace(found, when, day)
+            return find(retriever, asked, self.embedder, self.rewriter), when, day

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from suffice.answers import Checker
+from suffice.corpus import open_checker
 from suffice.models.catalog import open_verifier
 from suffice.settings import VerifierSettings
 from suffice.types import Action, Code, Finding, Support, Verdict
@@ -15,7 +16,7 @@ QUESTION = "What do we pay for furniture?"
 
 @pytest.fixture(scope="module")
 def checker() -> Checker:
-    return Checker.of(verifier=open_verifier(VerifierSettings()))
+    return open_checker(verifier=open_verifier(VerifierSettings()))
 
 
 def values(verdict: Verdict) -> list[Finding]:

@@ -12,8 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suffice import Library, Pipeline
+from suffice import Library
 from suffice.draft.extractive import Extractive
+from suffice.engine import Engine
 from suffice.errors import ModelUnreachable
 from suffice.evidence.filter import Helpful, joined, linked, units
 from suffice.evidence.rows import Vectors
@@ -208,10 +209,10 @@ def test_a_drafter_quotes_only_what_it_may_read(library: Library) -> None:
 
 def test_the_pipeline_reports_what_was_removed(library: Library) -> None:
     question = "What is the maximum price of a hotel room?"
-    verdict = Pipeline.of(library.search(), library.embedder).answer(question)
+    verdict = Engine(library=library).pipeline().answer(question)
     assert verdict.served
     assert 0 < verdict.evidence.removed < 1
     off = CollectionSettings(filter=FilterSettings(enabled=False))
-    whole = Pipeline.of(library.search(), library.embedder, off).answer(question)
+    whole = Engine(library=library).pipeline(settings=off).answer(question)
     assert whole.evidence.removed == 0
     assert whole.released == verdict.released

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from suffice import Library
 from suffice.deadline import Deadline, within
+from suffice.engine import Engine
 from suffice.errors import ModelError
 from suffice.evidence.retrieve import Rewriter, find_more, messages, read_queries, sure
 from suffice.evidence.search import Search
@@ -218,7 +219,7 @@ def pipeline(library: Library, url: str, **changes: object) -> Pipeline:
         search=replace(SearchSettings(), **changes),  # type: ignore[arg-type]
         draft=DraftSettings(llm=url, model="m-1", revisions=0),
     )
-    return Pipeline.of(library.search(), library.embedder, settings)
+    return Engine(library=library).pipeline(settings=settings)
 
 
 def test_the_pipeline_searches_with_the_queries_and_says_so(library: Library) -> None:

@@ -83,7 +83,6 @@ def test_a_search_follows_the_calendar(library: Library, monkeypatch: pytest.Mon
     search = library.search()
     assert "mobility-budget.md" not in {p.document for p in search("mobility budget").passages}
     monkeypatch.setattr("suffice.evidence.index.today", lambda: date(2037, 2, 1))
-    monkeypatch.setattr("suffice.evidence.edge.today", lambda: date(2037, 2, 1))
     assert "mobility-budget.md" in {p.document for p in search("mobility budget").passages}
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from suffice import Library
+from suffice.engine import Engine
 from suffice.pipeline import Pipeline
 from suffice.types import Action, Verdict
 
@@ -43,7 +44,7 @@ def pipeline(tmp_path_factory: pytest.TempPathFactory) -> Pipeline:
         (folder / f"{name}.md").write_text(text, encoding="utf-8")
     library = Library.open(Path(tmp_path_factory.mktemp("store")) / "store.db", create=True)
     library.add(folder)
-    return Pipeline.of(library.search(), library.embedder)
+    return Engine(library=library).pipeline()
 
 
 def versions(verdict: Verdict) -> set[str]:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from suffice import Library
+from suffice.engine import Engine
 from suffice.gate.gate import GateResult
 from suffice.pipeline import Pipeline
 from suffice.types import Action, Level
@@ -27,7 +28,7 @@ def pipelines(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Pipeline]:
     for name, folder in DOCUMENTS.items():
         library = Library.open(tmp_path_factory.mktemp(name) / "store.db", create=True)
         library.add(folder)
-        found[name] = Pipeline.of(library.search(), library.embedder)
+        found[name] = Engine(library=library).pipeline()
     return found
 
 

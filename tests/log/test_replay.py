@@ -10,7 +10,8 @@ import pytest
 from sqlalchemy import text
 
 from suffice import Library, Pipeline
-from suffice.answers import Checker
+from suffice.corpus import open_checker
+from suffice.engine import Engine
 from suffice.errors import StoreError
 from suffice.log.decision import Filing
 from suffice.log.log import Log, Recorder
@@ -39,7 +40,7 @@ def setup_for(library: Library, settings: CollectionSettings | None = None, **ot
 
 
 def pipeline(library: Library, log: Log, settings: CollectionSettings | None = None) -> Pipeline:
-    made = Pipeline.of(library.search(), library.embedder, settings, VERIFIER)
+    made = Engine(library=library, verifier=VERIFIER).pipeline(settings=settings)
     filing = Filing("alice", setup=setup_for(library, settings).record())
     return replace(made, record=Recorder(log, filing))
 
@@ -95,7 +96,7 @@ def test_what_was_said_before_counts_again(library: Library, log: Log) -> None:
 def test_anyones_answer_is_checked_again(library: Library, log: Log) -> None:
     setup = setup_for(library, door="answers")
     checker = replace(
-        Checker.of(verifier=VERIFIER, embedder=library.embedder),
+        open_checker(verifier=VERIFIER, embedder=library.embedder),
         record=Recorder(log, Filing(setup=setup.record())),
     )
     verdicts: list[Verdict] = [
@@ -122,7 +123,7 @@ def test_what_differs_is_named(library: Library, log: Log) -> None:
 
 def test_another_model_is_told(library: Library, log: Log) -> None:
     setup = Setup(models={"embedder": library.embedder.id, "verifier": "another-1"})
-    made = Pipeline.of(library.search(), library.embedder, None, VERIFIER)
+    made = Engine(library=library, verifier=VERIFIER).pipeline()
     filing = Filing(setup=setup.record())
     verdict = replace(made, record=Recorder(log, filing)).answer(QUESTION)
     found = again(log, verdict.record)

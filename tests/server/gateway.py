@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -15,9 +15,11 @@ import uvicorn
 from openai import AsyncOpenAI, OpenAI
 from starlette.types import ASGIApp
 
+from suffice.checks.check import Check
 from suffice.evidence.library import Library
 from suffice.server.app import create_app
 from suffice.server.gateway import Gateway
+from suffice.server.route import Route
 from suffice.server.run import config_of
 from suffice.settings import (
     MonitorSettings,
@@ -117,3 +119,8 @@ def plays(upstream: ScriptedUpstream, *replies: Reply) -> None:
     upstream.keys.clear()
     upstream.left.clear()
     upstream.script = replies
+
+
+def use_checks(route: Route, checks: Sequence[Check]) -> None:
+    """The route runs these checks instead of its own, for every caller."""
+    vars(route.assembly)["checks"] = lambda *_, **__: tuple(checks)

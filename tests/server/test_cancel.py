@@ -18,10 +18,20 @@ from typing import Any
 import pytest
 
 from suffice.deadline import watched
+from suffice.evidence.index import Filter
 from suffice.evidence.library import Library
 from suffice.settings import RouteSettings, WorkSettings
 from suffice.testing import ScriptedUpstream, says
-from tests.server.gateway import QUESTION, RIGHT, WRONG, RunningGateway, plays, routes, running
+from tests.server.gateway import (
+    QUESTION,
+    RIGHT,
+    WRONG,
+    RunningGateway,
+    plays,
+    routes,
+    running,
+    use_checks,
+)
 from tests.waiting import PATIENCE, until
 
 pytestmark = pytest.mark.runs_models
@@ -54,9 +64,9 @@ def endless(
     )
     with running(library, settings) as gateway:
         opened = gateway.inner.state.routes["default"]
-        first, *others = opened.checks(frozenset(), marks=True)
+        first, *others = opened.assembly.checks(Filter())
         check = Endless(first)
-        opened._checks[frozenset(), True, ""] = (check, *others)
+        use_checks(opened, (check, *others))
         yield gateway, check
 
 

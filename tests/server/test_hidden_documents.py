@@ -25,13 +25,13 @@ from mcp import Client, MCPError
 from starlette.routing import BaseRoute, Mount, Route
 
 from suffice.access.keys import Principals, Role
+from suffice.engine import Engine
 from suffice.evidence.library import Library
 from suffice.log import trace
 from suffice.log.log import Log
-from suffice.models.catalog import open_verifier
 from suffice.server.app import create_app
 from suffice.server.mcp.server import open_server
-from suffice.server.mcp.tools import Caller, Tools
+from suffice.server.mcp.tools import ToolCaller, Tools
 from suffice.settings import RecordSettings, RouteSettings, Settings
 from suffice.webhooks import event_of, payload_of
 from tests.server.gateway import RunningGateway, routes, running
@@ -347,11 +347,8 @@ def inhabit(ada: World) -> tuple[str, str]:
 def tools_of(world: World) -> None:
     """Call every tool and resource of the MCP server."""
     log = Log(world.library.store.database)
-    tools = Tools(
-        world.library, world.library.embedder, open_verifier(world.library.settings.verifier),
-        log=log,
-    )  # fmt: skip
-    for caller in (Caller("mallory", by_key=True), Caller("local")):
+    tools = Tools(Engine(library=world.library, log=log))
+    for caller in (ToolCaller("mallory", by_key=True), ToolCaller("local")):
         server = open_server(tools, caller)
         anyio.run(_use, world, server)
     log.close()

@@ -21,14 +21,14 @@ from suffice.access.identity import USER, signed_headers
 from suffice.access.keys import Principals, Role
 from suffice.access.quotas import usage_report
 from suffice.cli import cli
+from suffice.engine import Engine
 from suffice.errors import SettingsError
 from suffice.evidence.library import Library
 from suffice.log.log import Log
-from suffice.models.catalog import open_verifier
 from suffice.server.app import create_app
 from suffice.server.mcp.http import http_app
 from suffice.server.mcp.server import open_server
-from suffice.server.mcp.tools import Caller, Tools
+from suffice.server.mcp.tools import ToolCaller, Tools
 from suffice.settings import (
     IdentitySettings,
     RouteSettings,
@@ -255,8 +255,8 @@ def test_a_gateway_that_knows_no_identities_refuses_them(
 
 def test_two_people_behind_one_key_of_the_mcp_server(shelves: Library, key: str) -> None:
     log = Log(shelves.store.database)
-    tools = Tools(shelves, shelves.embedder, open_verifier(shelves.settings.verifier), log=log)
-    server = open_server(tools, Caller("mcp", frozenset({"hr", "law", "board"})))
+    tools = Tools(Engine(library=shelves, log=log))
+    server = open_server(tools, ToolCaller("mcp", frozenset({"hr", "law", "board"})))
     app = http_app(server, tools, replace(shelves.settings.server), "0.0.0.0")
 
     async def found(url: str, person: Headers) -> dict[str, Any]:

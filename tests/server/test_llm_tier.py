@@ -9,10 +9,11 @@ import anyio
 import pytest
 from mcp import Client
 
+from suffice.engine import Engine
 from suffice.evidence.library import Library
 from suffice.models.catalog import open_verifier
 from suffice.server.mcp.server import open_server
-from suffice.server.mcp.tools import Caller, Tools
+from suffice.server.mcp.tools import ToolCaller, Tools
 from suffice.settings import LlmSettings, RouteSettings, VerifierSettings
 from suffice.testing import Request, Scripted, ScriptedUpstream, fails, says
 from tests.models.llm_replies import assessment, ruling, rulings
@@ -73,8 +74,8 @@ def test_mcp_asks_the_llm(library: Library, reply: Scripted, verdict: str) -> No
             return await client.call_tool("validate_draft", given)
 
     with ScriptedUpstream([reply]) as judging:
-        desk = Tools(library, library.embedder, open_verifier(settings_of(judging)))
-        found = anyio.run(use, open_server(desk, Caller()))
+        desk = Tools(Engine(library=library, verifier=open_verifier(settings_of(judging))))
+        found = anyio.run(use, open_server(desk, ToolCaller()))
     assert judging.requests
     assert found.structured_content["verdict"] == verdict
 

@@ -10,7 +10,6 @@ import subprocess
 import sys
 import threading
 from collections.abc import Awaitable, Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,14 +23,14 @@ from mcp.client.streamable_http import streamable_http_client
 
 from suffice.access.keys import Principals
 from suffice.access.quotas import Ledger, usage_report
+from suffice.engine import Engine
 from suffice.evidence.library import Library
 from suffice.log.log import Log
-from suffice.models.catalog import open_verifier
 from suffice.review.case import Rating
 from suffice.review.review import Review
 from suffice.server.mcp.http import http_app
 from suffice.server.mcp.server import open_server
-from suffice.server.mcp.tools import Caller, Tools
+from suffice.server.mcp.tools import ToolCaller, Tools
 from suffice.server.telemetry.logs import log_fields
 from suffice.server.telemetry.metrics import usage_watch
 from suffice.server.telemetry.stats import RequestStats
@@ -83,18 +82,18 @@ def refused(server: Any, tool: str, **arguments: Any) -> str:
 @pytest.fixture(scope="module")
 def tools(library: Library) -> Iterator[Tools]:
     log = Log(library.store.database)
-    yield Tools(library, library.embedder, open_verifier(library.settings.verifier), log=log)
+    yield Tools(Engine(library=library, log=log))
     log.close()
 
 
 @pytest.fixture(scope="module")
 def public(tools: Tools) -> Any:
-    return open_server(tools, Caller("mcp"))
+    return open_server(tools, ToolCaller("mcp"))
 
 
 @pytest.fixture(scope="module")
 def hr(tools: Tools) -> Any:
-    return open_server(tools, Caller("mcp", frozenset({"hr"})))
+    return open_server(tools, ToolCaller("mcp", frozenset({"hr"})))
 
 
 def command(library: Library, *more: str) -> list[str]:
@@ -197,7 +196,7 @@ def test_every_description_says_when_to_call() -> None:
     async def use(client: Client) -> Any:
         return (await client.list_tools()).tools
 
-    server = open_server(Tools(None, None, None), Caller())  # type: ignore[arg-type]
+    server = open_server(Tools(Engine()), ToolCaller())
     for tool in with_client(server, use):
         assert "Call this" in (tool.description or ""), tool.name
         described = tool.input_schema["properties"].values()
@@ -270,7 +269,7 @@ def test_calls_are_logged_and_counted_for_the_usage_report(tools: Tools) -> None
     ledger = Ledger(database)
     stats: list[RequestStats] = []
     watches = (stats.append, usage_watch(ledger))
-    server = open_server(tools, Caller("agents", team="bots", user="ada"), watches)
+    server = open_server(tools, ToolCaller("agents", team="bots", user="ada"), watches)
     call(server, "ask", question=REMOTE)
     call(server, "search_evidence", question=REMOTE)
     refused(server, "ask")
@@ -377,10 +376,10 @@ def test_what_may_not_be_read_is_not_there(public: Any, hr: Any, tools: Tools) -
     ) == refused(public, "show_document", document="x")
     refused(public, "validate_draft", draft="A claim.", passages=[secret["passage"]])
     assert call(hr, "show_document", document="salary-bands.md")["text"]
-    names = {one.document for one in tools.documents(Caller())}
+    names = {one.document for one in tools.documents(ToolCaller())}
     assert "salary-bands.md" not in names
     assert "salary-bands.md" in {
-        one.document for one in tools.documents(Caller("", frozenset({"hr"})))
+        one.document for one in tools.documents(ToolCaller("", frozenset({"hr"})))
     }
 
     async def read(client: Client) -> Any:
@@ -403,17 +402,17 @@ def test_feedback_is_kept_beside_the_record(public: Any, tools: Tools) -> None:
     unknown = refused(public, "report_feedback", record="nothing", rating="up")
     assert "There is no record 'nothing'" in unknown
     refused(public, "report_feedback", record=record, rating="perhaps")
-    stranger = open_server(tools, Caller("other", by_key=True))
+    stranger = open_server(tools, ToolCaller("other", by_key=True))
     said = refused(stranger, "report_feedback", record=record, rating="up")
     assert said.replace(record, "nothing") == unknown
-    unrecorded = open_server(replace(tools, log=None), Caller())
+    unrecorded = open_server(Tools(Engine(library=tools.library)), ToolCaller())
     assert "are not recorded" in refused(unrecorded, "report_feedback", record=record, rating="up")
 
 
 @pytest.fixture(scope="module")
 def keyed(tools: Tools) -> Iterator[tuple[str, Principals]]:
     """The server as reached from other machines: every request needs a key."""
-    server = open_server(tools, Caller("mcp", frozenset({"hr"})))
+    server = open_server(tools, ToolCaller("mcp", frozenset({"hr"})))
     app = http_app(server, tools, ServerSettings(), "0.0.0.0")
     listening = socket.socket()
     listening.bind(("127.0.0.1", 0))
@@ -491,7 +490,7 @@ def test_a_cursor_that_no_list_gave_is_refused(
         assert (await client.list_resources()).resources  # the session goes on
         return refusals
 
-    for name, refusal in with_client(open_server(tools, Caller()), use).items():
+    for name, refusal in with_client(open_server(tools, ToolCaller()), use).items():
         assert refusal.code == -32602, name
         assert "cursor" in refusal.message.lower(), name
 
@@ -501,7 +500,7 @@ def test_over_http_a_slow_or_ambiguous_body_is_refused_and_a_redirect_stays_here
 ) -> None:
     limits = LimitSettings(body_seconds=0.3, body_bytes=1_000)
     settings = ServerSettings(limits=limits, capacity=WorkSettings(max_requests=2))
-    app = http_app(open_server(tools, Caller()), tools, settings, "127.0.0.1")
+    app = http_app(open_server(tools, ToolCaller()), tools, settings, "127.0.0.1")
     head = b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
     with served(app, settings) as (url, _):
 
@@ -525,7 +524,7 @@ def test_over_http_a_slow_or_ambiguous_body_is_refused_and_a_redirect_stays_here
 
 def test_resources_are_listed_page_by_page(tools: Tools, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("suffice.server.mcp.server._PAGE", 5)
-    server = open_server(tools, Caller())
+    server = open_server(tools, ToolCaller())
 
     async def use(client: Client) -> list[str]:
         names: list[str] = []
@@ -539,13 +538,13 @@ def test_resources_are_listed_page_by_page(tools: Tools, monkeypatch: pytest.Mon
                 return names
 
     names = with_client(server, use)
-    assert sorted(names) == sorted(one.document for one in tools.documents(Caller()))
+    assert sorted(names) == sorted(one.document for one in tools.documents(ToolCaller()))
 
 
 def test_what_goes_wrong_in_the_store_is_not_shown(tools: Tools, tmp_path: Path) -> None:
     gone = Library.open(tmp_path / "gone.db", Settings(), create=True)
     gone.store.close()
     (tmp_path / "gone.db").unlink()
-    server = open_server(Tools(gone, tools.embedder, tools.verifier), Caller())
+    server = open_server(Tools(Engine(library=gone)), ToolCaller())
     said = refused(server, "show_document", document="a.md")
     assert str(tmp_path) not in said

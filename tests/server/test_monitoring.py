@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from suffice.access.keys import Principals
-from suffice.cli.asking import OpenedQuestion
+from suffice.cli.asking import QuestionRequest
+from suffice.engine import Engine
 from suffice.errors import SettingsError
 from suffice.evidence.index import Filter
 from suffice.evidence.library import Library
@@ -20,7 +21,6 @@ from suffice.log.log import Log, Recorder
 from suffice.log.replay import replay
 from suffice.log.setup import Status
 from suffice.models.catalog import open_embedder, open_verifier
-from suffice.server.mcp.tools import Caller, Tools
 from suffice.settings import (
     CollectionSettings,
     EmbedderSettings,
@@ -57,8 +57,8 @@ def get(gateway: RunningGateway, path: str, key: str = "any") -> httpx2.Response
 
 
 def status(gateway: RunningGateway) -> Status:
-    found = gateway.inner.guarantees
-    return found[found.main].status
+    inner = gateway.inner
+    return inner.guarantees[inner.state.settings.verdict.thresholds_file].status
 
 
 def scores(center: float, count: int) -> list[float]:
@@ -189,11 +189,13 @@ def test_a_suspension_applies_on_the_command_line_and_over_mcp(
     held = replace(library, settings=settings)
     held.add(HANDBOOK / "remote-work.md")
     log = Log(library.store.database)
-    tools = Tools(held, held.embedder, open_verifier(VerifierSettings()), log=log)
-    asked = OpenedQuestion("", held.search(Filter()), held, settings.collection("default"), False)
+    engine, request = (
+        Engine(library=held, log=log),
+        QuestionRequest("", held, Filter(), None, settings.collection("default"), False),
+    )
 
     def lowest() -> list[bool]:
-        opened = (tools._pipeline(Caller()), asked.pipeline())
+        opened = (engine.pipeline(), request.pipeline())
         return [
             any("confidence >= 0.3" in row for row in one.verdict_settings.routes) for one in opened
         ]
@@ -202,7 +204,7 @@ def test_a_suspension_applies_on_the_command_line_and_over_mcp(
     write(log, [answer(confidence=one) for one in scores(0, 200)], own)
     assert caught_up(Monitor.of(log, settings)).suspended
     assert lowest() == [False, False]
-    recorder = tools._pipeline(Caller()).record
+    recorder = engine.pipeline().record
     assert isinstance(recorder, Recorder)
     assert not recorder.filing.certificate  # it does not hold
     log.close()

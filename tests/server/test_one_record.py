@@ -10,13 +10,14 @@ from typing import Any
 
 import pytest
 
+from suffice.evidence.index import Filter
 from suffice.evidence.library import Library
 from suffice.log.decision import decision_of
 from suffice.log.log import Log
 from suffice.settings import RouteSettings
 from suffice.testing import ScriptedUpstream, says
 from suffice.types import Action
-from tests.server.gateway import QUESTION, RIGHT, RunningGateway, plays, routes, running
+from tests.server.gateway import QUESTION, RIGHT, RunningGateway, plays, routes, running, use_checks
 from tests.waiting import PATIENCE, until
 
 BODY = {"messages": [{"role": "user", "content": QUESTION}]}
@@ -39,12 +40,12 @@ class Held:
 @pytest.fixture
 def held(gateway: RunningGateway) -> Iterator[Held]:
     opened = gateway.inner.state.routes["default"]
-    first, *others = checks = opened.checks(frozenset(), marks=True)
+    first, *others = checks = opened.assembly.checks(Filter())
     one = Held(first)
-    opened._checks[frozenset(), True, ""] = (one, *others)
+    use_checks(opened, (one, *others))
     yield one
     one.go.set()
-    opened._checks[frozenset(), True, ""] = checks
+    use_checks(opened, checks)
 
 
 @pytest.fixture
@@ -85,9 +86,9 @@ def test_a_caller_who_has_gone_leaves_no_record_of_an_answer(
     plays(upstream, says(RIGHT))
     with running(library, routes(RouteSettings(upstream=upstream.url))) as gateway:
         opened = gateway.inner.state.routes["default"]
-        first, *others = opened.checks(frozenset(), marks=True)
+        first, *others = opened.assembly.checks(Filter())
         check = Held(first)
-        opened._checks[frozenset(), True, ""] = (check, *others)
+        use_checks(opened, (check, *others))
         before = written(gateway)
         body = json.dumps(BODY).encode()
         port = int(gateway.url.rpartition(":")[2])

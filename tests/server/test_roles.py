@@ -15,14 +15,14 @@ from starlette.routing import Route
 
 from suffice.access.identity import Identities
 from suffice.access.keys import Principal, Principals, Role
+from suffice.engine import Engine
 from suffice.errors import SettingsError
 from suffice.evidence.library import Library
-from suffice.models.catalog import open_verifier
 from suffice.server.app import create_app
 from suffice.server.auth import Endpoint, endpoints
 from suffice.server.mcp.http import http_app
 from suffice.server.mcp.server import open_server
-from suffice.server.mcp.tools import Caller, Tools
+from suffice.server.mcp.tools import ToolCaller, Tools
 from suffice.server.ui import security
 from suffice.settings import IdentitySettings, RouteSettings, ServerSettings, Settings
 from tests.server.gateway import RunningGateway, running, served
@@ -192,18 +192,18 @@ def test_settings_name_roles_that_exist(roles: Any, says: str) -> None:
 
 @pytest.fixture(scope="module")
 def tools(small: Library) -> Tools:
-    return Tools(small, small.embedder, open_verifier(small.settings.verifier))
+    return Tools(Engine(library=small))
 
 
 def test_every_tool_names_its_role(tools: Tools) -> None:
-    server = open_server(tools, Caller("mcp"))
+    server = open_server(tools, ToolCaller("mcp"))
     assert {one.name for one in anyio.run(server.list_tools)} == server.roles.keys()
     assert server.roles.keys() == ARGUMENTS.keys()
 
 
 @pytest.mark.parametrize("role", Role)
 def test_tools_and_resources_are_for_their_roles(tools: Tools, role: Role) -> None:
-    server = open_server(tools, Caller("mcp", roles=frozenset({role})))
+    server = open_server(tools, ToolCaller("mcp", roles=frozenset({role})))
 
     async def use() -> dict[str, str]:
         said: dict[str, str] = {}
@@ -227,7 +227,7 @@ def test_tools_and_resources_are_for_their_roles(tools: Tools, role: Role) -> No
 
 
 def test_a_tool_without_a_role_is_refused_to_everyone(tools: Tools) -> None:
-    server = open_server(tools, Caller("mcp", roles=frozenset(Role)))
+    server = open_server(tools, ToolCaller("mcp", roles=frozenset(Role)))
 
     @server.tool()
     def forgotten() -> str:
@@ -243,7 +243,7 @@ def test_a_tool_without_a_role_is_refused_to_everyone(tools: Tools) -> None:
 
 
 def test_the_key_decides_over_http(tools: Tools, keys: Keys) -> None:
-    app = http_app(open_server(tools, Caller("mcp")), tools, ServerSettings(), "0.0.0.0")
+    app = http_app(open_server(tools, ToolCaller("mcp")), tools, ServerSettings(), "0.0.0.0")
     call = {
         "jsonrpc": "2.0",
         "id": 1,

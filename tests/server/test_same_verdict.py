@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 from suffice.access.keys import Principal
 from suffice.checks.verbatim import Verbatim
 from suffice.draft.extractive import Extractive
+from suffice.engine import Assembly, Engine
 from suffice.gate.gate import GateResult
 from suffice.pipeline import Pipeline
 from suffice.server.errors import ApiError
@@ -32,7 +33,7 @@ from suffice.server.openai.grounded import NOT_VERIFIED, VERIFIED
 from suffice.server.openai.request import ChatRequest, read_request
 from suffice.server.openai.upstream import UpstreamFault
 from suffice.server.request import RequestContext
-from suffice.server.route import Parts, Route
+from suffice.server.route import Route
 from suffice.server.telemetry.stats import RequestStats
 from suffice.settings import (
     CollectionSettings,
@@ -45,6 +46,7 @@ from suffice.settings import (
 )
 from suffice.types import Draft, Evidence, Finding, GateDecision, Level, Support
 from tests.fakes import HashEmbedder
+from tests.server.gateway import use_checks
 
 PASSAGES = [
     "Eligible employees may work remotely up to 3 days per week. Thursday is the anchor day.",
@@ -108,11 +110,11 @@ def route(script: Script) -> Route:
         draft_settings=OWN.draft,
         verdict_settings=OWN.verdict,
     )
-    parts = Parts(cast(Any, None), embedder, cast(Any, None))
-    known: Any = {(frozenset[str](), marks, ""): (Verbatim(), Words()) for marks in (True, False)}
-    upstream: Any = script
-    settings = RouteSettings(evidence="request")
-    return Route("r", settings, OWN, parts, base, upstream, None, _checks=known)
+    assembly = Assembly(Engine(embedder=embedder, verifier=cast(Any, None)), OWN)
+    vars(assembly)["base"] = base
+    opened = Route("r", RouteSettings(evidence="request"), assembly, cast(Any, script))
+    use_checks(opened, (Verbatim(), Words()))
+    return opened
 
 
 def request(n: int) -> ChatRequest:

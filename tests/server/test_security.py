@@ -21,6 +21,7 @@ from sqlalchemy import select
 from suffice.access.keys import Principal, Principals
 from suffice.access.quotas import Usage
 from suffice.errors import PrincipalError
+from suffice.evidence.index import Filter
 from suffice.evidence.library import Library
 from suffice.log.tables import USAGE
 from suffice.server.auth import ANYONE
@@ -47,6 +48,7 @@ from tests.server.gateway import (
     plays,
     routes,
     running,
+    use_checks,
 )
 from tests.waiting import PATIENCE, until
 
@@ -308,14 +310,14 @@ def test_a_check_that_fails_or_is_late_closes(library: Library, upstream: Script
         route = RouteSettings(upstream=upstream.url, own=own, on_check_failure=failed)  # type: ignore[arg-type]
         with running(library, routes(route)) as gateway:
             opened = gateway.inner.state.routes["default"]
-            checks = opened.checks(frozenset(), marks=True)
-            opened._checks[frozenset(), True, ""] = (*checks[:-2], Dies(), checks[-1])
+            checks = opened.assembly.checks(Filter())
+            use_checks(opened, (*checks[:-2], Dies(), checks[-1]))
             answer = gateway.chat()
             assert answer.suffice["verdict"] == verdict
             assert RIGHT not in answer.choices[0].message.content
         with running(library, routes(replace(route, check_seconds=0.01))) as gateway:
             opened = gateway.inner.state.routes["default"]
-            opened._checks[frozenset(), True, ""] = (Late(), *checks[1:])
+            use_checks(opened, (Late(), *checks[1:]))
             late = gateway.chat()
             assert late.suffice["verdict"] == verdict
             assert late.suffice["share_read"] == 0.0

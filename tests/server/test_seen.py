@@ -20,7 +20,16 @@ from suffice.server.telemetry.logs import start_logs
 from suffice.server.telemetry.stats import RequestStats
 from suffice.settings import CollectionSettings, DraftSettings, RouteSettings, VerdictSettings
 from suffice.testing import Reply, Scripted, ScriptedUpstream, completion, fails, says, slow
-from tests.server.gateway import OFF_TOPIC, QUESTION, RIGHT, RunningGateway, plays, routes, running
+from tests.server.gateway import (
+    OFF_TOPIC,
+    QUESTION,
+    RIGHT,
+    RunningGateway,
+    plays,
+    routes,
+    running,
+    use_checks,
+)
 from tests.server.test_metrics import samples
 from tests.waiting import PATIENCE, until
 
@@ -185,10 +194,9 @@ def test_a_warning_from_a_thread_has_the_id_of_its_request(
     plays(upstream, says(RIGHT))
     logged(lines, several)
     route = several.inner.state.routes["default"]
-    for marks in (True, False):
-        route._checks[frozenset(), marks, ""] = [Warns()]
+    use_checks(route, [Warns()])
     reply = ask(several)
-    route._checks.clear()
+    del vars(route.assembly)["checks"]
     told = [json.loads(line) for line in lines.getvalue().splitlines()]
     assert "slow" in {one["message"] for one in told}
     assert {one["request_id"] for one in told} == {reply.headers["x-request-id"]}

@@ -26,12 +26,9 @@ from suffice.evidence.index import Filter
 from suffice.evidence.ingest import Report
 from suffice.evidence.library import Library
 from suffice.evidence.sanitize import examined, flag_exclusions, flag_notes
-from suffice.evidence.search import Search, StoredDocuments
 from suffice.gate.policies.policy import known_policy
-from suffice.models.catalog import open_verifier
 from suffice.settings import (
     CollectionSettings,
-    DraftSettings,
     Settings,
     VerifierSettings,
     read_settings,
@@ -41,10 +38,10 @@ from suffice.types import Action, Evidence, Kind, Verdict
 
 if TYPE_CHECKING:
     from suffice.evidence.library import Library
+    from suffice.evidence.search import Search
     from suffice.log.entry import Record
     from suffice.log.librarian import Librarian
-    from suffice.log.log import Recorder
-    from suffice.log.setup import Setup
+    from suffice.log.log import Log
     from suffice.pipeline import Pipeline
     from suffice.sql.database import Database
 
@@ -56,6 +53,10 @@ class RecordOption:
     record: bool | None = None
     caller: str | None = None
     tag: str = ""
+
+    @property
+    def caller_name(self) -> str:
+        return user() if self.caller is None else self.caller
 
     def wanted(self, settings: Settings, *, kept: bool) -> bool:
         """Whether to write a record. `kept`: the store still exists after the command."""
@@ -106,28 +107,22 @@ def record_run(library: Library, made: Record, *, record: bool | None, kept: boo
         log.close()
 
 
-def recorder(
-    database: Database, settings: Settings, record_option: RecordOption, setup: Setup
-) -> Recorder:
-    """A recorder for the store's log. The log is closed when the command ends."""
-    from suffice.log.log import Log, Recorder
+def open_log_of(database: Database, settings: Settings) -> Log:
+    """The log of a store. It is closed when the command ends."""
+    from suffice.log.log import Log
 
     log = Log(database, settings.record)
     click.get_current_context().call_on_close(log.close)
-    caller = user() if record_option.caller is None else record_option.caller
-    return Recorder(log, setup.filing(caller, record_option.tag))
+    return log
 
 
 def librarian(library: Library) -> Librarian:
     """A librarian that changes the documents of a library, and records this unless disabled."""
     from suffice.log.librarian import Librarian
-    from suffice.log.log import Log
 
     if library.settings.record.enabled == "never":
         return Librarian(library, None)
-    log = Log(library.store.database, library.settings.record)
-    click.get_current_context().call_on_close(log.close)
-    return Librarian(library, log, user())
+    return Librarian(library, open_log_of(library.store.database, library.settings), user())
 
 
 def show_record(id: str) -> None:
@@ -151,51 +146,45 @@ _DAY = click.DateTime(["%Y-%m-%d"])
 
 
 @dataclass(frozen=True, slots=True)
-class OpenedQuestion:
-    """A question with the search, library and settings that answer it."""
+class QuestionRequest:
+    """A question, and the library and settings that answer it."""
 
     question: str
-    search: Search
     library: Library
+    allowed: Filter
+    top: int | None
     settings: CollectionSettings
     as_json: bool
     skipped: tuple[str, ...] = ()
     """Files that could not be read, each with its reason."""
     record_option: RecordOption | None = None
     """How the decision is recorded; `None` disables recording."""
-    verifier: VerifierSettings | None = None
-    """Overrides the verifier of the library's settings."""
 
-    def verified_by(self, draft: DraftSettings) -> OpenedQuestion:
-        """The question with an LLM verifier: that of the settings, or else the drafter's."""
-        verifier = self.library.settings.verifier
-        llm = verifier.llm.by_drafter(draft.llm, draft.model, draft.key_env)
-        return replace(self, verifier=replace(verifier, llm=llm))
+    def search(self) -> Search:
+        return self.library.search(self.allowed, top=self.top)
 
-    def pipeline(self, settings: CollectionSettings | None = None) -> Pipeline:
-        """Return the pipeline for the question; `settings` overrides those of the collection."""
-        # `search` needs neither gate nor checks.
-        from suffice.log.setup import Setup, settings_in_force, suspended_certificates
-        from suffice.pipeline import Pipeline
+    def pipeline(
+        self, settings: CollectionSettings | None = None, verifier: VerifierSettings | None = None
+    ) -> Pipeline:
+        """The pipeline for the question. `settings` replace those of the collection, `verifier`
+        those of the verifier."""
+        from suffice.engine import Caller, Engine  # `search` needs neither gate nor checks
 
-        own, database = self.library.settings, self.library.store.database
-        own = replace(own, verifier=self.verifier or own.verifier)
-        chosen = settings or self.settings
-        chosen = settings_in_force(chosen, suspended_certificates(chosen, own, database))
-        embedder, verifier = self.library.embedder, open_verifier(own.verifier, "", chosen.draft)
-        documents = StoredDocuments(self.library.store, self.search.allowed)
-        pipeline = Pipeline.of(self.search, embedder, chosen, verifier, documents)
-        if self.record_option is None:
-            return pipeline
-        setup = Setup.of(own, chosen, embedder.id, verifier.id)
-        kept = recorder(database, own, self.record_option, setup)
-        return replace(pipeline, record=kept)
+        settings, general = settings or self.settings, self.library.settings
+        general = replace(general, draft=settings.draft, verifier=verifier or general.verifier)
+        log, caller = None, Caller(self.allowed)
+        if option := self.record_option:
+            log = open_log_of(self.library.store.database, general)
+            caller = Caller(self.allowed, option.caller_name, option.tag)
+        engine = Engine(general, self.library, log)
+        search = engine.search(self.allowed, settings, top=self.top)
+        return engine.pipeline(caller, settings, search)
 
 
 def asking(
     command: Callable[..., int], own: tuple[str, ...] = ("policy", "llm", "model", "verify")
 ) -> Callable[..., int]:
-    """Add the shared arguments to a command and pass them to it as an `OpenedQuestion`; the
+    """Add the shared arguments to a command and pass them to it as an `QuestionRequest`; the
     options named in `own` are passed through unchanged."""
 
     @wraps(command)
@@ -240,7 +229,7 @@ def _open(
     as_json: bool,
     quiet: bool,
     record_option: RecordOption = NO_RECORD,
-) -> OpenedQuestion:
+) -> QuestionRequest:
     question = checked_question(question)
     settings = read_settings(config)
     wanted = record_option.wanted(settings, kept=store is not None or docs is None)
@@ -266,11 +255,16 @@ def _open(
         kinds=frozenset(map(Kind, kinds)),
         labels=frozenset(labels),
     )
-    search = library.search(allowed, top=top)
     skipped = tuple(f"Skipped: {failure.reason}" for failure in report.failures)
-    own = settings.collection(collection)
-    return OpenedQuestion(
-        question, search, library, own, as_json, skipped, record_option if wanted else None
+    return QuestionRequest(
+        question,
+        library,
+        allowed,
+        top,
+        settings.collection(collection),
+        as_json,
+        skipped,
+        record_option if wanted else None,
     )
 
 
@@ -292,18 +286,23 @@ def bring_in(library: Library, docs: str, collection: str, *, strict: bool, quie
 @VERIFY
 @recorded
 @asking
-def ask(asked: OpenedQuestion, llm: str | None, model: str | None, verify: bool) -> int:
+def ask(request: QuestionRequest, llm: str | None, model: str | None, verify: bool) -> int:
     """Answer QUESTION from documents with citations, or refuse and give the reason.
 
     Exit code 0: served. 2: withheld. 1: error.
     """
-    own = asked.settings.draft
+    own = request.settings.draft
     draft = replace(own, llm=llm or own.llm, model=model or own.model)
-    if llm and verify:
-        asked = asked.verified_by(draft)
-    verdict = asked.pipeline(replace(asked.settings, draft=draft)).answer(asked.question)
-    verdict = replace(verdict, notes=(*verdict.notes, *asked.skipped)) if asked.as_json else verdict
-    if asked.as_json:
+    verifier = request.library.settings.verifier
+    if llm and verify:  # the LLM verifier of the settings, or else the drafter's
+        by_drafter = verifier.llm.by_drafter(draft.llm, draft.model, draft.key_env)
+        verifier = replace(verifier, llm=by_drafter)
+    settings = replace(request.settings, draft=draft)
+    verdict = request.pipeline(settings, verifier).answer(request.question)
+    verdict = (
+        replace(verdict, notes=(*verdict.notes, *request.skipped)) if request.as_json else verdict
+    )
+    if request.as_json:
         to_json.show({**to_json.verdict(verdict), "draft": _for_review(verdict)})
     else:
         show_verdict(verdict)
@@ -325,18 +324,18 @@ def _for_review(verdict: Verdict) -> dict[str, Any] | None:
 )
 @recorded
 @asking
-def gate(asked: OpenedQuestion, policy: str | None) -> int:
+def gate(request: QuestionRequest, policy: str | None) -> int:
     """Check whether the documents suffice to answer QUESTION, without answering it.
 
     Exit code 0: the gate is open. 2: closed. 1: error.
     """
-    settings = asked.settings
+    settings = request.settings
     if policy:
         settings = replace(settings, gate=replace(settings.gate, policy=known_policy(policy)))
-    evidence, decision = asked.pipeline(settings).retrieve_and_gate(asked.question)
-    if asked.as_json:
-        found = {"question": asked.question, **to_json.gate(decision)}
-        notes = [*evidence.notes, *asked.skipped]
+    evidence, decision = request.pipeline(settings).retrieve_and_gate(request.question)
+    if request.as_json:
+        found = {"question": request.question, **to_json.gate(decision)}
+        notes = [*evidence.notes, *request.skipped]
         to_json.show({**found, "notes": notes, "record": decision.record or None})
     else:
         show_gate(decision, evidence)
@@ -346,18 +345,18 @@ def gate(asked: OpenedQuestion, policy: str | None) -> int:
 
 @click.command()
 @asking
-def search(asked: OpenedQuestion) -> int:
+def search(request: QuestionRequest) -> int:
     """Search for the passages most relevant to QUESTION.
 
     Exit code 0: passages found. 2: none found. 1: error.
     """
-    subject = unnamed(asked.settings.subject, asked.question)
-    question = Evidence(asked.question, subject=subject)
-    found = asked.search(question.in_context(asked.question))
-    evidence = examined(replace(found, question=asked.question, subject=subject))
-    notes = (*evidence.notes, *flag_notes(evidence), *asked.skipped)
+    subject = unnamed(request.settings.subject, request.question)
+    question = Evidence(request.question, subject=subject)
+    found = request.search()(question.in_context(request.question))
+    evidence = examined(replace(found, question=request.question, subject=subject))
+    notes = (*evidence.notes, *flag_notes(evidence), *request.skipped)
     evidence = replace(evidence, notes=notes)
-    if asked.as_json:
+    if request.as_json:
         left_out = to_json.excluded(flag_exclusions(evidence))
         to_json.show({**to_json.evidence(evidence), "excluded": left_out})
     else:

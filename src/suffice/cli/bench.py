@@ -338,7 +338,7 @@ def answers(
     DATA rows are as in `bench grounding`, optionally with "spans": [[start, end, …], …] that mark
     unsupported text. Any verdict but SERVE counts as flagged; the verifier alone is the baseline.
     """
-    from suffice.answers import Checker
+    from suffice.corpus import open_checker
     from suffice.lab.eval.answers import TASKS, bench_answers
     from suffice.models.catalog import open_verifier
 
@@ -347,7 +347,7 @@ def answers(
         figures = bench_answers(
             data,
             open_verifier(settings.verifier, tier or "", settings.draft),
-            lambda verifier: Checker.of(settings, verifier, uncited=uncited),
+            lambda verifier: open_checker(settings, verifier, uncited=uncited),
             limit,
             progress,
             tasks=() if "all" in tasks else tasks or TASKS,

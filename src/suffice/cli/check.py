@@ -4,26 +4,22 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from html import escape
 from itertools import pairwise
 from pathlib import Path
 
 import click
 
-from suffice.answers import Checker
 from suffice.cli import as_json as to_json
-from suffice.cli.asking import RecordOption, recorded, recorder, show_record
+from suffice.cli.asking import RecordOption, open_log_of, recorded, show_record
 from suffice.cli.options import CONFIG, JSON
 from suffice.cli.show_verdict import show_checked
+from suffice.engine import Caller, Engine
 from suffice.errors import AnswerError, SourceMissing, SufficeError
 from suffice.evidence.inputs import Given
 from suffice.evidence.read.source import unix_lines
 from suffice.evidence.sources import Cutting, check_exists, read_bundle, read_piece
-from suffice.log.setup import Setup
-from suffice.models.catalog import open_embedder, open_verifier
 from suffice.models.embedder import Embedder
-from suffice.models.verifier import CachedEmbedder
 from suffice.settings import Settings, read_settings
 from suffice.text.one_line import without_controls
 from suffice.types import Finding, Passage, Support, Verdict
@@ -312,20 +308,18 @@ def check(
         )
     settings = read_settings(config)
     text = _answer(answer, settings)
-    embedder = CachedEmbedder(open_embedder(settings.embedder))
-    passages = _passages(evidence, settings, embedder)
-    verifier = open_verifier(settings.verifier, tier or "", settings.draft)
-    checker = Checker.of(settings, verifier, embedder, uncited=uncited)
+    log = None
     if record_option.wanted(settings, kept=store is not None):
         from suffice.sql.database import Database  # only a record needs the store
 
-        options = {"uncited": str(uncited), "tier": tier or ""}
-        own = settings.collection("")
-        setup = Setup.of(settings, own, embedder.id, verifier.id, door="answers", options=options)
         database = Database.open(
             store or settings.store, create=True, wait=settings.store_wait_seconds
         )
-        checker = replace(checker, record=recorder(database, settings, record_option, setup))
+        log = open_log_of(database, settings)
+    engine = Engine(settings, log=log, tier=tier or "")
+    passages = _passages(evidence, settings, engine.embedder)
+    caller = Caller(name=record_option.caller_name, tag=record_option.tag)
+    checker = engine.checker(caller, settings.collection(""), uncited=uncited)
     verdict = checker.check(text, passages, question)
     if html is not None:
         _write(html, page(verdict))

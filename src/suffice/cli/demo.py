@@ -16,12 +16,11 @@ import click
 
 from suffice.cli.progress import bars
 from suffice.draft.reading import PLAIN, Brief, read_draft
+from suffice.engine import Caller, Engine
 from suffice.errors import ExtraMissing, SettingsError
 from suffice.evidence.library import Library
 from suffice.log.chain import now
-from suffice.log.log import Log, Recorder
-from suffice.log.setup import Setup
-from suffice.models.catalog import open_verifier
+from suffice.log.log import Log
 from suffice.pipeline import Pipeline
 from suffice.review.case import Rating
 from suffice.review.review import Review
@@ -160,15 +159,12 @@ def seed(library: Library, settings: Settings, told: Callable[[int, int], None])
     how many are done."""
     current = [now()]
     log = Log(library.store.database, settings.record, clock=lambda: current[0])
-    verifier = open_verifier(settings.verifier)
-    pipeline = Pipeline.of(library.search(), library.embedder, verifier=verifier)
-    own = settings.collection("default")
-    recorder = Recorder(log, Setup.of(settings, own, library.embedder.id, verifier.id).filing())
+    engine = Engine(settings, library, log)
     try:
         for n, (asked, moment) in enumerate(_at_times(now())):
             told(n, len(WEEK))
             current[0] = moment
-            verdict = _pipeline(pipeline, asked, recorder).answer(asked.question)
+            verdict = _pipeline(engine, asked).answer(asked.question)
             if asked.rating:
                 current[0] = moment + timedelta(minutes=2)
                 Review(log).feedback(verdict.record, Rating(asked.rating), "", asked.caller)
@@ -182,13 +178,15 @@ def _at_times(end: datetime) -> Iterator[tuple[PastQuestion, datetime]]:
         yield asked, end - timedelta(days=asked.days)
 
 
-def _pipeline(base: Pipeline, asked: PastQuestion, recorder: Recorder) -> Pipeline:
-    own = replace(base, record=recorder.by(asked.caller))
+def _pipeline(engine: Engine, asked: PastQuestion) -> Pipeline:
+    pipeline = engine.pipeline(Caller(name=asked.caller))
     if not asked.draft:
-        return own
-    verdict = replace(base.verdict_settings, rescue=asked.rescue)
+        return pipeline
     return replace(
-        own, drafter=_Careless(asked.draft), quotes=base.drafter, verdict_settings=verdict
+        pipeline,
+        drafter=_Careless(asked.draft),
+        quotes=pipeline.drafter,
+        verdict_settings=replace(pipeline.verdict_settings, rescue=asked.rescue),
     )
 
 

@@ -19,10 +19,11 @@ from rich.text import Text
 
 from suffice.access.visibility import Reader
 from suffice.cli import as_json as to_json
-from suffice.cli.asking import RECORD_RUN, OpenedQuestion, bring_in, record_run, user
+from suffice.cli.asking import RECORD_RUN, bring_in, record_run, user
 from suffice.cli.options import check_collection, common, open_library
 from suffice.cli.progress import bars
 from suffice.cli.show import plain, uncovered
+from suffice.engine import Caller, Engine
 from suffice.errors import SettingsError, StoreMissing
 from suffice.evidence.index import Filter
 from suffice.evidence.library import Library
@@ -184,9 +185,9 @@ class _Asking:
         draft = replace(
             own.draft, llm=self._llm or own.draft.llm, model=self._model or own.draft.model
         )
-        search = self._library.search(Filter(collection=name, labels=self._labels))
-        own = replace(own, draft=draft)
-        return OpenedQuestion("", search, self._library, own, False).pipeline()
+        engine = Engine(replace(self._library.settings, draft=draft), self._library)
+        caller = Caller(Filter(collection=name, labels=self._labels))
+        return engine.pipeline(caller, replace(own, draft=draft))
 
 
 def _show(found: Run, compared: Comparison, before: Run | None) -> None:
@@ -292,13 +293,12 @@ def gaps(
 
 def _answered(library: Library, collection: str, labels: Sequence[str]) -> Answered:
     """Run a question through the gate with the current documents, without recording it."""
-    allowed = Filter(collection=collection, labels=frozenset(labels))
+    own = library.settings.collection(collection)
+    engine = Engine(replace(library.settings, draft=own.draft), library)
     try:
-        search = library.search(allowed)
+        pipeline = engine.pipeline(Caller(Filter(collection=collection, labels=frozenset(labels))))
     except StoreMissing:  # nothing is indexed, so nothing is answered
         return lambda question: (False, ())
-    own = library.settings.collection(collection)
-    pipeline = OpenedQuestion("", search, library, own, False).pipeline()
 
     def answered(question: str) -> tuple[bool, tuple[Source, ...]]:
         evidence, decision = pipeline.retrieve_and_gate(question)

@@ -7,13 +7,10 @@ import click
 from suffice.access.quotas import Ledger
 from suffice.cli.asking import bring_in
 from suffice.cli.options import CONFIG, check_collection, open_library
-from suffice.evidence.library import Library
+from suffice.engine import Engine
 from suffice.log.log import Log
-from suffice.models.batching import Lanes, SharedEmbedder, shared_verifier
-from suffice.models.catalog import open_verifier
-from suffice.models.verifier import CachedEmbedder
-from suffice.server.mcp.tools import Caller, Tools
-from suffice.settings import Settings, read_settings
+from suffice.server.mcp.tools import ToolCaller, Tools
+from suffice.settings import read_settings
 
 
 @click.command()
@@ -43,7 +40,7 @@ from suffice.settings import Settings, read_settings
     help="Port to listen on, for http.",
 )
 @CONFIG
-@click.option("--caller", default="mcp", show_default=True, help="Caller name in the record.")
+@click.option("--caller", default="mcp", show_default=True, help="ToolCaller name in the record.")
 @click.option(
     "--record/--no-record", default=True, help="Record decisions in the store's log (default: yes)."
 )
@@ -79,27 +76,15 @@ def mcp(
     log = Log(library.store.database, settings.record) if kept else None
     if log is not None:
         click.get_current_context().call_on_close(log.close)
-    tools = _tools(library, settings, collection, log)
+    tools = Tools(Engine(settings, library, log, shared=True), collection)
     ledger = Ledger(library.store.database)
     click.get_current_context().call_on_close(ledger.close)
     text = settings.server.log_text
     start_logs(text=lambda: text, others=("mcp",))
     watches = (access_log(lambda: text), usage_watch(ledger))
-    server = open_server(tools, Caller(caller, frozenset(labels)), watches)
+    server = open_server(tools, ToolCaller(caller, frozenset(labels)), watches)
     if transport == "stdio":
         server.run("stdio")
     else:
         serve_http(server, tools, settings.server, host, port)
     return 0
-
-
-def _tools(library: Library, settings: Settings, collection: str, log: Log | None) -> Tools:
-    """Build the tools on models that concurrent callers share."""
-    lanes = Lanes()
-    return Tools(
-        library,
-        CachedEmbedder(SharedEmbedder(library.embedder, lanes)),
-        shared_verifier(open_verifier(settings.verifier, "", settings.draft), lanes),
-        collection,
-        log,
-    )

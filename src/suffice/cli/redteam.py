@@ -228,30 +228,25 @@ def _passages(library: Library) -> tuple[Any, ...]:
 
 def _system(library: Library, settings: Settings) -> tuple[System, dict[str, Any]]:
     """The configured pipeline and checks, and their identifiers."""
-    from suffice.answers import Checker
+    from suffice.engine import Engine
     from suffice.lab.eval.worker import once
     from suffice.lab.redteam.run import System
-    from suffice.log.setup import Setup
     from suffice.models.catalog import open_verifier
-    from suffice.models.verifier import CachedEmbedder
-    from suffice.pipeline import Pipeline
 
     own = settings.collection("default")
     # An attack and its twin share most of their evidence.
     verifier = once(open_verifier(settings.verifier, "", own.draft))
-    embedder = CachedEmbedder(library.embedder)
+    engine = Engine(settings, embedder=library.embedder, verifier=verifier)
     keep = own.search.top_k
-    search = library.search(top=_MORE * keep)
-    pipeline = Pipeline.of(search, embedder, own, verifier)
-    checker = Checker.of(settings, verifier, embedder)
-    record = Setup.of(settings, own, library.embedder.id, verifier.id).record()
+    assembly = engine.assemble(own)
+    pipeline = assembly.pipeline(retriever=library.search(top=_MORE * keep))
     setup = {
-        "id": record.id,
+        "id": assembly.setup().record().id,
         "models": {"embedder": library.embedder.id, "verifier": verifier.id},
         "tier": verifier.tier,
         "drafter": "extractive" if own.draft.llm == "extractive" else own.draft.model or "llm",
     }
-    return System(pipeline, checker, keep), setup
+    return System(pipeline, engine.checker(), keep), setup
 
 
 def _newest(out: Path) -> Path | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
@@ -22,13 +23,11 @@ from suffice.cli.options import of_store, open_log
 from suffice.cli.show import origin, plain, show_gate, uncovered
 from suffice.cli.show_verdict import show_verdict
 from suffice.evidence.index import Filter
-from suffice.evidence.search import StoredDocuments
 from suffice.evidence.store import Store
 from suffice.log.chain import timestamp
-from suffice.log.decision import Decision
-from suffice.log.entry import Choice
+from suffice.log.decision import Decision, Filing
+from suffice.log.entry import Choice, Entry
 from suffice.log.log import PAGE, Log, Why
-from suffice.log.setup import Setup
 from suffice.log.trace import Trace
 from suffice.review.case import Act, Case, Rating
 from suffice.review.labels import Estimate
@@ -411,8 +410,8 @@ def _open(
     passages = case.entry.fields().get("passages", ())
     collection = next((p.get("collection", "default") for p in passages), "default")
     labels = frozenset(label for passage in passages for label in passage.get("access", ()))
-    write, setup = _writer(log, settings, Filter(collection=collection, labels=labels))
-    filing = setup.filing(case.entry.caller, case.entry.tag)
+    allowed = Filter(collection=collection, labels=labels)
+    write, filing = _writer(log, settings, allowed, case.entry)
     verdict, record = reviews.open(id, write, reason=reason, by=by, filing=filing, reader=reader)
     if as_json:
         to_json.show({**to_json.verdict(verdict), "record": record})
@@ -422,23 +421,23 @@ def _open(
     return 0
 
 
-def _writer(log: Log, settings: Settings, allowed: Filter) -> tuple[Writes, Any]:
+def _writer(log: Log, settings: Settings, allowed: Filter, entry: Entry) -> tuple[Writes, Filing]:
+    from suffice.engine import Caller, Engine  # the other commands need no models
+    from suffice.evidence.library import Library
     from suffice.gate.gate import GateResult
-    from suffice.models.catalog import open_embedder, open_verifier
-    from suffice.pipeline import Pipeline  # the other commands need no models
+    from suffice.models.catalog import open_embedder
 
     own = settings.collection(allowed.collection)
-    embedder, verifier = (
-        open_embedder(settings.embedder),
-        open_verifier(settings.verifier, "", own.draft),
-    )
-    documents = StoredDocuments(Store(log.database), allowed)
-    pipeline = Pipeline.of(lambda question: (), embedder, own, verifier, documents)
+    settings = replace(settings, draft=own.draft)
+    library = Library(Store(log.database), open_embedder(settings.embedder), settings)
+    engine = Engine(settings, library, log)
+    assembly, caller = engine.assemble(own), Caller(allowed, entry.caller, entry.tag)
+    pipeline = assembly.pipeline(caller)
 
     def write(decision: Decision, note: str) -> tuple[Verdict, Trace]:
         return pipeline.override(GateResult(decision.evidence, decision.gate), decision.trace, note)
 
-    return write, Setup.of(settings, own, embedder.id, verifier.id)
+    return write, assembly.filing(caller)
 
 
 @review.command()

@@ -14,11 +14,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
+from suffice.engine import Engine
 from suffice.evidence.inputs import Given, given
 from suffice.models.catalog import open_embedder
 from suffice.models.embedder import Embedder
 from suffice.models.verifier import Verifier
-from suffice.pipeline import Pipeline
 from suffice.settings import (
     BoundSettings,
     CollectionSettings,
@@ -81,7 +81,8 @@ class CautiousRAG:
         self._vectors = self._embedder.embed([item.passage.text for item in self._items])
         gate = GateSettings(policy="bound", bound=bound)
         settings = CollectionSettings(gate=gate)
-        self._pipeline = Pipeline.of(self._search, self._embedder, settings, verifier)
+        engine = Engine(embedder=self._embedder, verifier=verifier)
+        self._pipeline = engine.pipeline(settings=settings, retriever=self._search)
 
     def answer(self, question: str) -> CautiousAnswer:
         verdict = self._pipeline.answer(question)

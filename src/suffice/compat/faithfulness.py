@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from suffice.answers import Checker
+from suffice.corpus import open_checker
 from suffice.evidence.inputs import Given
 from suffice.models.verifier import Verifier
 from suffice.settings import Settings
@@ -46,7 +46,7 @@ class FaithfulnessValidator:
         verifier: Verifier | None = None,
     ) -> None:
         self.threshold = threshold
-        self._checker = Checker.of(settings, verifier, uncited=True)
+        self._checker = open_checker(settings, verifier, uncited=True)
 
     def validate(
         self, answer: str, contexts: Iterable[Given] | Given, question: str | None = None

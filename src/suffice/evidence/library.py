@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 
 from suffice.errors import LabelNotHeld
 from suffice.evidence.edge import catch_up, current
-from suffice.evidence.index import Filter, today
+from suffice.evidence.index import Filter, Index, today
 from suffice.evidence.ingest import Ingest, Progress, Report
 from suffice.evidence.qdrant import Server
 from suffice.evidence.read import FrontMatter
@@ -18,25 +19,35 @@ from suffice.evidence.sources import read_input, read_text, read_upload
 from suffice.evidence.store import MayUse, Store, anything
 from suffice.models.catalog import open_embedder, open_reader
 from suffice.models.embedder import Embedder
-from suffice.settings import Settings
+from suffice.settings import CollectionSettings, Settings
 
 
 def _silent(what: str, done: int, total: int) -> None:
     pass
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Library:
     """A searchable set of documents. Only one process at a time may add to it."""
 
     store: Store
     embedder: Embedder
     settings: Settings
-    reader: Reader = field(init=False, repr=False, compare=False)
-    """Reads documents in a process of its own."""
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "reader", Reader(self.settings.read))
+    @cached_property
+    def reader(self) -> Reader:
+        """Reads documents in a process of its own."""
+        return Reader(self.settings.read)
+
+    @cached_property
+    def index(self) -> Index:
+        """The search index, opened once. It follows the changes that are published to it."""
+        return open_index(self.store, self.settings, self.embedder.id)
+
+    @property
+    def lags(self) -> bool:
+        """Whether the index on this machine lags behind what other machines add to the store."""
+        return self.settings.index_engine == "edge" and self.store.database.path is None
 
     @classmethod
     def open(
@@ -139,20 +150,41 @@ class Library:
             self.store.retire(collection, [document], run.today, by="person", may_read=may_read)
             run.finish()
 
-    def search(self, allowed: Filter | None = None, *, top: int | None = None) -> Search:
-        """A retriever restricted by the filter (by default to public documents in force today)."""
+    def search(
+        self,
+        allowed: Filter | None = None,
+        *,
+        top: int | None = None,
+        settings: CollectionSettings | None = None,
+        catch_up: bool = True,
+    ) -> Search:
+        """A retriever restricted by the filter (by default to public documents in force today).
+        `settings` replace those of the collection. Without `catch_up`, the index is searched as it
+        is, without what other machines added."""
         allowed = allowed or Filter()
-        own = self.settings.collection(allowed.collection)
-        settings = own.search
+        settings = settings or self.settings.collection(allowed.collection)
+        search = settings.search
         if top is not None:
-            candidates = max(top, settings.candidates)
-            settings = replace(settings, top_k=top, most=top, candidates=candidates)
-        if self.settings.index_engine == "edge" and self.store.database.path is None:
-            model = self.embedder
-            catch_up(self.store, model.id, model.dimension, self.settings.store_wait_seconds)
-        index = open_index(self.store, self.settings, self.embedder.id)
-        reader = open_reader(self.settings.verifier) if settings.rerank else None
-        return Search(self.store, index, self.embedder, settings, allowed, own=own, reader=reader)
+            candidates = max(top, search.candidates)
+            search = replace(search, top_k=top, most=top, candidates=candidates)
+        if catch_up:
+            self.catch_up()
+        reader = open_reader(self.settings.verifier) if search.rerank else None
+        return Search(
+            self.store,
+            self.index,
+            self.embedder,
+            search,
+            allowed,
+            diversity=settings.gate.diversity,
+            reader=reader,
+        )
+
+    def catch_up(self) -> None:
+        """Update the index on this machine with what other machines added to the store."""
+        if self.lags:
+            model, wait = self.embedder, self.settings.store_wait_seconds
+            catch_up(self.store, model.id, model.dimension, wait)
 
     def index_version(self) -> str:
         """Changes whenever the search index does. The index may lag behind the store."""
@@ -162,5 +194,13 @@ class Library:
         return current(self.store.index)
 
     def _run(self, collection: str, strict: bool, progress: Progress) -> Ingest:
-        made_of = (self.store, self.embedder, self.settings)
-        return Ingest(*made_of, collection, today(), strict, progress, self.reader)
+        return Ingest(
+            self.store,
+            self.embedder,
+            self.settings,
+            collection,
+            today(),
+            strict,
+            progress,
+            self.reader,
+        )

@@ -22,7 +22,7 @@ from suffice.evidence.split import placed, section_start, shared_headings, spann
 from suffice.evidence.store import Store
 from suffice.models.cross_encoder import CrossEncoder
 from suffice.models.embedder import Embedder
-from suffice.settings import CollectionSettings, SearchSettings, Settings
+from suffice.settings import DiversitySettings, SearchSettings, Settings
 from suffice.text.when import TimeAsked, When
 from suffice.types import Evidence, Passage, Readings, Retrieved
 
@@ -185,8 +185,8 @@ class Search:
     settings: SearchSettings
     allowed: Filter
     also: tuple[Filter, ...] = ()
-    own: CollectionSettings | None = None
-    """All settings of the collection, for a pipeline without its own."""
+    diversity: DiversitySettings | None = None
+    """Which passages count as copies of each other."""
     reader: CrossEncoder | None = None
     """Reads the first passages to order them; `None`: the scores of the index decide."""
 
@@ -334,7 +334,6 @@ class Search:
     def _distinct(self, scored: Scored, allowed: Filter, most: int) -> list[Retrieved]:
         """The best hits as stored, near copies of better ones left out. The store has the final say
         on what the filter allows."""
-        diversity = self.own.gate.diversity if self.own else None
         items: list[Retrieved] = []
         found = Evidence("")
         for start in range(0, len(scored), most):
@@ -345,7 +344,7 @@ class Search:
                 if passage is not None and allowed.allows(passage):
                     measured = hit.similarity, hit.keywords, score
                     items.append(Retrieved(passage, *measured, number=hit.number))
-            found, _ = distinct(Evidence("", tuple(items)), diversity)
+            found, _ = distinct(Evidence("", tuple(items)), self.diversity)
             if len(found) >= most or len(items) >= _MOST_COPIES * most:
                 break
         return list(found.items[:most])

@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import Any, Literal, TypeVar
 
 from suffice.answers import Checker
+from suffice.corpus import open_checker
 from suffice.errors import AnswerWithheld, EvidenceInsufficient, SettingsError
 from suffice.evidence.inputs import Given
 from suffice.gate.gate import Gate
@@ -70,7 +71,7 @@ class Guard:
 
     @cached_property
     def checker(self) -> Checker:
-        return self._given or Checker.of(self._settings, uncited=self._uncited)
+        return self._given or open_checker(self._settings, uncited=self._uncited)
 
     def check(self, answer: str, passages: Iterable[Given] | Given, question: str = "") -> Checked:
         """The answer as it may leave. Raises `AnswerWithheld` if it may not and the guard is set to

@@ -340,7 +340,7 @@ class Council:
         """The fast and the strong verifier, and an error for each that could not be opened."""
         with self._lock:
             if self._opened is None:
-                own, settings = gateway.parts.verifier, gateway.state.settings.verifier
+                own, settings = gateway.engine.verifier, gateway.state.settings.verifier
                 found: list[Verifier] = [own]
                 absent = []
                 for tier in ("fast", "strong"):

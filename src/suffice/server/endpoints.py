@@ -18,12 +18,11 @@ from starlette.responses import Response
 from suffice import serialize as as_json
 from suffice.access.keys import ALL, Principal, Role
 from suffice.access.visibility import Reader
-from suffice.answers import Checker
 from suffice.errors import ReviewError, StoreError
-from suffice.gate.conflict.detect import Conflicts
 from suffice.lab.monitor import report
 from suffice.lab.monitor.monitor import Monitor
 from suffice.log.log import Log
+from suffice.log.setup import Guarantee
 from suffice.pipeline import Pipeline
 from suffice.review.case import Case, Rating
 from suffice.review.review import Review
@@ -37,7 +36,6 @@ from suffice.server.sending import cancel_on_disconnect, offload
 from suffice.settings import Settings
 from suffice.text.question import checked_question
 from suffice.types import Retrieved, Verdict
-from suffice.verdict.route import read_routes
 
 _STATES = {"none": 0, "active": 1, "suspended": 2}
 
@@ -46,11 +44,13 @@ async def guarantee(context: RequestContext) -> Response:
     """Whether the guarantee of the thresholds holds, since when and why; under the path of a route,
     that of its own certificate if it has one."""
     gateway = context.gateway
-    guarantees, path = gateway.guarantees, gateway.guarantees.main
+    monitor, path = gateway.monitor, gateway.state.settings.verdict.thresholds_file
     if named := context.request.path_params.get("route", ""):
         route = gateway.route(named, None, context.caller)
         path = settings_of_route(route.settings, gateway.state.settings).verdict.thresholds_file
-    return as_response(report.guarantee(guarantees[path], guarantees.certificates.get(path)))
+    certificate = monitor.certificates.get(path) if monitor else None
+    state = gateway.guarantees.get(path, Guarantee())
+    return as_response(report.guarantee(state, certificate))
 
 
 async def monitor(context: RequestContext) -> Response:
@@ -217,7 +217,7 @@ async def check(context: RequestContext) -> Response:
         raise bad("'uncited' must be true or false.", "uncited")
     if given is None:
         raise bad("'evidence' is missing: send the passages the answer is based on.", "evidence")
-    checker = checker_of(route, context, uncited=bool(uncited))
+    checker = route.checker(context.caller, uncited=bool(uncited))
     seconds = route.settings.check_seconds
     call = context.gateway.work.run_within(seconds, checker.check, answer, list(given), question)
     try:
@@ -226,18 +226,6 @@ async def check(context: RequestContext) -> Response:
         raise too_slow("check_seconds", seconds) from None
     context.stats.verdicts.append(verdict)
     return as_response(await asyncio.to_thread(checked_json, verdict))
-
-
-def checker_of(route: Route, context: RequestContext, *, uncited: bool) -> Checker:
-    """The checker for an answer that was written elsewhere, with the settings of a route."""
-    settings, verifier = route.own, route.parts.verifier
-    return Checker(
-        tuple(route.checks(context.caller.labels, marks=not uncited)),
-        read_routes(settings.verdict.routes),
-        uncited,
-        Conflicts(verifier, settings.gate.conflict),
-        record=route.recording_checks(context.caller, uncited=uncited),
-    )
 
 
 def checked_json(verdict: Verdict) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any
 
@@ -19,9 +19,9 @@ import httpx2
 from suffice.access.identity import Identities
 from suffice.access.keys import ALL, Principal, Principals
 from suffice.access.quotas import Ledger, Usage
+from suffice.engine import Engine
 from suffice.errors import SettingsError, SufficeError
 from suffice.evidence.library import Library
-from suffice.lab.calibrate.certificate import Certificate
 from suffice.lab.monitor.monitor import Monitor
 from suffice.lab.monitor.series import decision_index
 from suffice.lab.monitor.worker import (
@@ -31,56 +31,18 @@ from suffice.lab.monitor.worker import (
     stronger_tier,
 )
 from suffice.log.index import Indexing
-from suffice.log.log import Log, Recorder
-from suffice.log.setup import ANSWERS, Guarantee, Setup, Status, suspended
-from suffice.models.batching import Lanes, SharedEmbedder, shared_verifier
-from suffice.models.catalog import open_verifier
-from suffice.models.verifier import CachedEmbedder
+from suffice.log.log import Log
+from suffice.log.setup import Guarantee, Status
 from suffice.server.auth import Authenticator, is_local
 from suffice.server.errors import ApiError, bad, busy
 from suffice.server.inference_pool import InferencePool
 from suffice.server.openai.verdict_cache import VerdictCache
 from suffice.server.rate_limiter import RateLimiter
-from suffice.server.route import Parts, Route, open_route
+from suffice.server.route import Route, open_route
 from suffice.server.telemetry.stats import RequestStats, StatsListener
-from suffice.settings import CollectionSettings, Settings
+from suffice.settings import Settings
 from suffice.settings.server import DEFAULT
 from suffice.webhooks import Outbox, Webhook, WebhookWorker, gap_webhooks, open_webhooks
-
-
-@dataclass(frozen=True, slots=True)
-class Guarantees:
-    """The certificates with their guarantees at one time, by file. `main` is the file of the
-    settings as a whole; a collection or route may name another."""
-
-    main: str = ""
-    certificates: Mapping[str, Certificate] = field(default_factory=dict)
-    states: Mapping[str, Guarantee] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, monitor: Monitor | None) -> Guarantees:
-        """As the store has them now."""
-        if monitor is None or not monitor.certificates:
-            return cls()
-        state, known = monitor.state, monitor.certificates
-        found = {path: state.guarantee(one) for path, one in known.items()}
-        return cls(monitor.settings.verdict.thresholds_file, known, found)
-
-    def __getitem__(self, path: str) -> Guarantee:
-        return self.states.get(path, Guarantee())
-
-    @property
-    def suspended(self) -> frozenset[str]:
-        """The files whose guarantee is suspended."""
-        return frozenset(path for path in self.states if self[path].status is Status.SUSPENDED)
-
-    def in_force(self, own: CollectionSettings) -> CollectionSettings:
-        """The settings of a route. While the guarantee of its certificate is suspended, for each
-        certified threshold the stricter of certified and default applies."""
-        path = own.verdict.thresholds_file
-        applied = self.certificates[path].applied if path in self.suspended else None
-        return own if applied is None else suspended(own, applied)
-
 
 _WAITING = 32
 """Maximum number of queued jobs. Their files are held in memory."""
@@ -198,15 +160,12 @@ class Gateway:
             timeout=None,
             limits=httpx2.Limits(max_connections=1_000, max_keepalive_connections=100),
         )
-        lanes = Lanes()
-        embedder = CachedEmbedder(SharedEmbedder(library.embedder, lanes))
-        verifier = shared_verifier(open_verifier(settings.verifier, "", settings.draft), lanes)
-        self.parts = Parts(library, embedder, verifier)
+        self.engine = Engine(settings, library, self.log, shared=True)
         self.authenticator = self._authenticator(settings)
         self._changing = threading.Lock()
         self.monitor = self._monitor(settings)
-        self.guarantees = Guarantees.of(self.monitor)
-        self.state = self._opened(settings, self.guarantees)
+        self.guarantees = _guarantees(self.monitor)
+        self.state = self._opened(settings)
         self.webhooks = WebhookWorker(
             Outbox(library.store.database), self._webhooks(settings, self.state)
         )
@@ -222,13 +181,9 @@ class Gateway:
     def _log(self, settings: Settings) -> Log:
         return Log(self.library.store.database, settings.record)
 
-    def _opened(self, settings: Settings, guarantees: Guarantees) -> State:
-        adjusted = guarantees.in_force
+    def _opened(self, settings: Settings) -> State:
         routes = {
-            name: self._recorded(
-                open_route(name, route, settings, self.parts, self.client, adjusted=adjusted),
-                settings,
-            )
+            name: open_route(name, route, settings, self.engine, self.client)
             for name, route in settings.server.routes.items()
         }
         return State(settings, routes)
@@ -243,7 +198,7 @@ class Gateway:
     def _monitoring(self, settings: Settings) -> MonitorWorker | None:
         if self.monitor is None:
             return None
-        log, embedder = self.monitor.log, self.parts.embedder
+        log, embedder = self.monitor.log, self.engine.embedder
 
         def open_deep() -> DeepChecks:
             return DeepChecks(log, embedder, open_deep_verifier(settings))
@@ -258,38 +213,17 @@ class Gateway:
         self.indexing.catch_up()
 
     def _guaranteed(self, monitor: Monitor) -> None:
-        found = Guarantees.of(monitor)
+        guarantees = _guarantees(monitor)
         with self._changing:
-            if monitor is not self.monitor or found == self.guarantees:
+            if monitor is not self.monitor or guarantees == self.guarantees:
                 return
-            if found.suspended != self.guarantees.suspended:
+            if _suspended(guarantees) != _suspended(self.guarantees):
                 settings = self.state.settings
-                state = self._opened(settings, found)
+                state = self._opened(settings)
                 self.webhooks.change(self._webhooks(settings, state))
                 self.state = state
             # Last: if the routes could not be opened, the next update tries again.
-            self.guarantees = found
-
-    def _recorded(self, route: Route, settings: Settings) -> Route:
-        log = self.log
-        if log is None:
-            return route
-        ids = (self.parts.embedder.id, self.parts.verifier.id)
-
-        def recorder(**more: Any) -> Recorder:
-            return Recorder(log, Setup.of(settings, route.own, *ids, **more).filing())
-
-        # Gaps are sent by the webhook worker, which reads them from the log.
-        verdict = replace(route.base.verdict_settings, gap_webhook="")
-        return replace(
-            route,
-            base=replace(route.base, verdict_settings=verdict),
-            recorder=recorder(),
-            checking={
-                uncited: recorder(door=ANSWERS, options={"uncited": str(uncited)})
-                for uncited in (False, True)
-            },
-        )
+            self.guarantees = guarantees
 
     def _webhooks(self, settings: Settings, state: State) -> dict[str, Webhook]:
         """The configured webhooks, including the `verdict.gap_webhook` of each route."""
@@ -322,8 +256,8 @@ class Gateway:
                 if value(new) != value(old):
                     raise SettingsError(f"'{group}' cannot be changed without a restart.")
             monitor = self._monitor(new)
-            guarantees = Guarantees.of(monitor)
-            state = self._opened(new, guarantees)
+            guarantees = _guarantees(monitor)
+            state = self._opened(new)
             authenticator = self._authenticator(new)
             webhooks = self._webhooks(new, state)
             if monitor and self.monitoring:
@@ -381,3 +315,16 @@ class Gateway:
         await asyncio.to_thread(self.ledger.close)
         if self.log is not None:
             self.log.close()
+
+
+def _guarantees(monitor: Monitor | None) -> Mapping[str, Guarantee]:
+    """The guarantees of the certificates in the settings, by file, as the store has them now."""
+    if monitor is None or not monitor.certificates:
+        return {}
+    state = monitor.state
+    return {path: state.guarantee(one) for path, one in monitor.certificates.items()}
+
+
+def _suspended(guarantees: Mapping[str, Guarantee]) -> frozenset[str]:
+    """The files whose guarantee is suspended."""
+    return frozenset(path for path, state in guarantees.items() if state.status is Status.SUSPENDED)

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import os
-import threading
-import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import date
 from functools import partial
 from typing import Any
@@ -14,64 +12,24 @@ from typing import Any
 import httpx2
 
 from suffice.access.keys import Principal
-from suffice.checks.check import Check
-from suffice.checks.judge import open_judge
-from suffice.checks.registry import open_checks
+from suffice.answers import Checker
 from suffice.draft.extractive import Extractive
+from suffice.engine import ANYONE, Assembly, Caller, Engine
 from suffice.errors import SettingsError, StoreMissing
 from suffice.evidence.index import Filter, Retriever, gather
-from suffice.evidence.library import Library
-from suffice.evidence.search import Search, StoredDocuments
+from suffice.evidence.search import Search
 from suffice.log.log import Recorder
 from suffice.models.embedder import Embedder
-from suffice.models.llm.verifier import LlmVerifier
-from suffice.models.verifier import Verifier
 from suffice.pipeline import Pipeline
 from suffice.server.errors import ApiError
 from suffice.server.openai.carried_evidence import read_shape
 from suffice.server.openai.upstream import Breaker, Target, Upstream, UpstreamClient, Upstreams
-from suffice.settings import CollectionSettings, RouteSettings, SearchSettings, Settings
+from suffice.settings import CollectionSettings, RouteSettings, Settings
 from suffice.text.when import When
 from suffice.types import Code, Evidence, Retrieved
 from suffice.verdict.wording import CustomerTexts
 
-_FOLLOW = 30.0
-"""Seconds before the index of a store on a database server is reopened, to see documents that other
-processes added."""
-
-
-@dataclass
-class Parts:
-    """The library and the models, opened once and shared between threads."""
-
-    library: Library
-    embedder: Embedder
-    verifier: Verifier
-    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
-    _opened: Search | None = None
-    _when: float = 0.0
-
-    def search(self, allowed: Filter, settings: SearchSettings) -> Search | None:
-        """A search over the documents that the filter allows; `None` if nothing is indexed yet."""
-        opened = self._search()
-        return replace(opened, allowed=allowed, settings=settings) if opened else None
-
-    def _search(self) -> Search | None:
-        with self._lock:
-            remote = self.library.store.database.path is None
-            if self._opened and not (remote and time.monotonic() - self._when > _FOLLOW):
-                return self._opened
-            try:
-                self._opened = replace(self.library.search(), embedder=self.embedder)
-            except StoreMissing:  # nothing is indexed yet
-                return None
-            self._when = time.monotonic()
-            return self._opened
-
-
 _URL = ("http://", "https://")
-Adjusts = Callable[[CollectionSettings], CollectionSettings]
-"""Adjusts the settings of a route, for example to stricter thresholds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +47,6 @@ class Way:
 
 
 _DOUBTED = f"{Code.DOUBTED} -> WITHHOLD"
-_LABEL_SETS = 1_000
-"""Number of label sets whose checks are cached. Users in many groups produce many sets."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,17 +55,27 @@ class Route:
 
     name: str
     settings: RouteSettings
-    own: CollectionSettings
-    parts: Parts
-    base: Pipeline
+    assembly: Assembly
     upstream: UpstreamClient | None
-    recorder: Recorder | None
-    checking: Mapping[bool, Recorder] = field(default_factory=dict)
-    """The recorders of `/v1/check`, by `uncited`: without a gate, no certificate applies, so these
-    decisions have a setup of their own."""
     texts: CustomerTexts | None = None
     """What customers read instead of a reason; `None`: operators read the reason."""
-    _checks: dict[tuple[frozenset[str], bool, str], Sequence[Check]] = field(default_factory=dict)
+
+    @property
+    def engine(self) -> Engine:
+        return self.assembly.engine
+
+    @property
+    def own(self) -> CollectionSettings:
+        """The settings of the collection, with those of the route and the thresholds in force."""
+        return self.assembly.settings
+
+    @property
+    def base(self) -> Pipeline:
+        """The pipeline without a caller. With a log, the webhook worker reports the gaps."""
+        base = self.assembly.base
+        if self.engine.log is None:
+            return base
+        return replace(base, verdict_settings=replace(base.verdict_settings, gap_webhook=""))
 
     @property
     def url(self) -> bool:
@@ -137,61 +103,51 @@ class Route:
     def pipeline(self, caller: Principal, way: Way, tag: str = "", model: str = "") -> Pipeline:
         """The pipeline for a request. It sees only passages that the caller may read. `model` is
         the requested one, for an LLM verifier without a model of its own."""
-        allowed = Filter(collection=self.settings.collection, labels=caller.labels)
+        asking, base = self.caller(caller, tag), self.base
+        retriever = self._retriever(asking.allowed, way)
+        pipeline = self.assembly.pipeline(asking, retriever, uncited=not way.marks, model=model)
+        drafts, verdict = base.draft_settings, base.verdict_settings
         rescue = self.own.verdict.rescue and not way.as_drafted
-        drafts, verdict = self.base.draft_settings, self.base.verdict_settings
         routes = (_DOUBTED, *verdict.routes) if way.for_program else verdict.routes
         return replace(
-            self.base,
-            retriever=self._retriever(allowed, way),
-            checks=self.checks(caller.labels, marks=way.marks, model=model),
+            pipeline,
             draft_settings=replace(drafts, revisions=0) if way.as_drafted else drafts,
             verdict_settings=replace(verdict, rescue=rescue, routes=routes),
-            record=self.recording(caller, tag),
         )
 
+    def checker(self, caller: Principal, *, uncited: bool) -> Checker:
+        """The checker for an answer that was written elsewhere."""
+        return self.assembly.checker(self.caller(caller), uncited=uncited)
+
+    def caller(self, caller: Principal, tag: str = "") -> Caller:
+        """The caller of a request. A verified user replaces the client's tag."""
+        allowed = Filter(collection=self.settings.collection, labels=caller.labels)
+        return Caller(allowed, caller.name, caller.user or tag)
+
+    @property
+    def recorder(self) -> Recorder | None:
+        """The recorder of the route's decisions; `None` if nothing is recorded."""
+        return self.assembly.recorder(ANYONE)
+
     def recording(self, caller: Principal, tag: str = "") -> Recorder | None:
-        """The recorder for a caller's decisions. A verified user replaces the client's tag."""
-        return self.recorder.by(caller.name, caller.user or tag) if self.recorder else None
-
-    def recording_checks(self, caller: Principal, *, uncited: bool) -> Recorder | None:
-        """The recorder for a caller's answers from elsewhere."""
-        recorder = self.checking.get(uncited)
-        return recorder.by(caller.name, caller.user) if recorder else None
-
-    def checks(self, labels: frozenset[str], *, marks: bool, model: str = "") -> Sequence[Check]:
-        own, parts = self.own, self.parts
-        verifier = parts.verifier
-        named = isinstance(verifier, LlmVerifier) and not verifier.llm.model
-        if isinstance(verifier, LlmVerifier):
-            verifier = verifier.asking(model)
-        key = (labels, marks, model if named else "")
-        known = self._checks.get(key)
-        if known is None:
-            allowed = Filter(collection=self.settings.collection, labels=labels)
-            known = open_checks(
-                own.checks,
-                verifier,
-                parts.embedder,
-                StoredDocuments(parts.library.store, allowed),
-                open_judge(own.judge, own.draft) if own.checks.judge else None,
-                uncited=not marks,
-            )
-            if len(self._checks) >= _LABEL_SETS:
-                self._checks.clear()
-            self._checks[key] = known
-        return known
+        """The recorder for a caller's decisions."""
+        return self.assembly.recorder(self.caller(caller, tag))
 
     def _retriever(self, allowed: Filter, way: Way) -> Retriever:
-        carried = partial(carry, way.given, self.parts.embedder)
-        search = self.parts.search(allowed, self.own.search) if way.indexed else None
-        if search is None:
+        embedder = self.engine.embedder
+        carried = partial(carry, way.given, embedder)
+        if not way.indexed:
             return carried
-        return Beside(search, way.given, self.parts.embedder) if way.given else search
+        try:
+            search = self.engine.search(allowed, self.own)
+        except StoreMissing:  # nothing is indexed yet
+            return carried
+        return Beside(search, way.given, embedder) if way.given else search
 
     @property
     def rank(self) -> Any:
-        return Extractive(self.parts.embedder, self.own.draft, self.parts.verifier).rank
+        engine = self.engine
+        return Extractive(engine.embedder, self.own.draft, engine.verifier).rank
 
 
 def carry(given: tuple[Retrieved, ...], embedder: Embedder, question: str) -> Evidence:
@@ -231,26 +187,24 @@ def open_route(
     name: str,
     route: RouteSettings,
     settings: Settings,
-    parts: Parts,
+    engine: Engine,
     client: httpx2.AsyncClient,
     environ: Mapping[str, str] | None = None,
-    adjusted: Adjusts = lambda own: own,
 ) -> Route:
     """Open the route that the settings describe; its upstream is not called yet."""
     environ = os.environ if environ is None else environ
-    own = adjusted(settings_of_route(route, settings))
     if route.prompt:
         read_shape(route.prompt)  # report an invalid template before the first request
-    base = Pipeline.of(_nothing, parts.embedder, own, parts.verifier)
-    upstream = _upstream(route, own, client, environ)
+    assembly = engine.assemble(settings_of_route(route, settings))
+    upstream = _upstream(route, assembly.settings, client, environ)
     if upstream is None and (route.shadow or not route.grounding):
         raise SettingsError(
             f"server.routes.{name} has no upstream.",
             remedy="With 'grounding: false' or 'shadow: true', set 'upstream' to a URL.",
         )
     customers = route.wording == "customer"
-    texts = CustomerTexts(own.gate.contact, route.texts) if customers else None
-    return Route(name, route, own, parts, base, upstream, None, texts=texts)
+    texts = CustomerTexts(assembly.settings.gate.contact, route.texts) if customers else None
+    return Route(name, route, assembly, upstream, texts)
 
 
 def _upstream(
@@ -301,7 +255,3 @@ def settings_of_route(route: RouteSettings, settings: Settings) -> CollectionSet
         )
     gate = replace(own.gate, policy=route.policy) if route.policy else own.gate
     return replace(own, draft=draft, gate=gate)
-
-
-def _nothing(question: str) -> Evidence:
-    return Evidence(question)

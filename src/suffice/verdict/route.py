@@ -11,6 +11,7 @@ import operator
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from suffice.errors import SettingsError
 from suffice.types import Action, Code
@@ -47,6 +48,11 @@ class RoutingRow:
 
 def read_routes(rows: Sequence[str]) -> tuple[RoutingRow, ...]:
     """Parse the table from the settings; the last row must be an `else` row."""
+    return _read_routes(tuple(rows))
+
+
+@lru_cache(maxsize=64)
+def _read_routes(rows: tuple[str, ...]) -> tuple[Route, ...]:
     routes = tuple(_route(row) for row in rows)
     if not routes or routes[-1].conditions:
         raise SettingsError("verdict.routes does not end with an `else` row.", remedy=_REMEDY)

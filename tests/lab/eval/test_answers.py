@@ -11,6 +11,7 @@ from click.testing import CliRunner
 
 from suffice.answers import Checker
 from suffice.cli import cli
+from suffice.corpus import open_checker
 from suffice.errors import Unreadable
 from suffice.lab.eval.answers import bench_answers, chosen
 from suffice.lab.eval.worker import Once
@@ -42,7 +43,7 @@ def measured(tmp_path: Path, rows: list[dict[str, object]], **options: Any) -> d
     data = write(tmp_path / "rows.jsonl", rows)
 
     def opened(verifier: Any) -> Checker:
-        return Checker.of(verifier=verifier, embedder=HashEmbedder(), uncited=True)
+        return open_checker(verifier=verifier, embedder=HashEmbedder(), uncited=True)
 
     return bench_answers(data, OverlapVerifier(), opened, None, silent, **options)
 

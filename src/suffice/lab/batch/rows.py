@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Literal, Protocol, cast
 
 from suffice.answers import Checker
+from suffice.engine import Engine
 from suffice.errors import (
     AnswerError,
     EvidenceError,
@@ -28,8 +29,6 @@ from suffice.errors import (
 from suffice.evidence.inputs import given
 from suffice.gate.gate import Gate
 from suffice.log.setup import ANSWERS, PIPELINE, Setup
-from suffice.models.catalog import open_embedder, open_verifier
-from suffice.models.verifier import CachedEmbedder
 from suffice.serialize import checked, gate
 from suffice.settings import Settings
 from suffice.verdict.thresholds import certified
@@ -354,12 +353,11 @@ class Task:
         """Load the models. The result turns a row into its output; it raises a `SufficeError` for
         a row that cannot be used."""
         settings = self.settings
-        embedder = CachedEmbedder(open_embedder(settings.embedder))
-        verifier = open_verifier(settings.verifier, self.tier, settings.draft)
+        engine = Engine(settings, tier=self.tier)
         if self.kind == "check":
-            checker = Checker.of(settings, verifier, embedder, uncited=self.uncited)
-            checker = replace(checker, clock=lambda: self.day)
+            checker = replace(engine.checker(uncited=self.uncited), clock=lambda: self.day)
             return lambda row: _check(checker, row)
+        embedder, verifier = engine.embedder, engine.verifier
         own = certified(settings.collection(""), {"embedder": embedder.id, "verifier": verifier.id})
         opened = Gate.of(own, embedder, verifier)
         opened.clock = lambda: self.day

@@ -16,16 +16,15 @@ from typing import Any
 import numpy as np
 
 from suffice.bounds import Flags, Numbers, interval
-from suffice.checks.judge import open_judge
-from suffice.checks.registry import open_checks
 from suffice.draft.reading import read_draft
+from suffice.engine import Engine
 from suffice.evidence.index import gather
 from suffice.evidence.ingest import Progress
 from suffice.evidence.inputs import given
 from suffice.lab.calibrate.labels import Label, Scores
 from suffice.lab.eval.worker import once
 from suffice.models.embedder import Embedder
-from suffice.models.verifier import CachedEmbedder, Verifier
+from suffice.models.verifier import Verifier
 from suffice.pipeline import Pipeline
 from suffice.settings import CollectionSettings
 from suffice.text.marks import citations
@@ -60,14 +59,10 @@ class Scorer:
         verdict = replace(settings.verdict, thresholds_file="")
         bare = replace(settings, verdict=verdict)
         opened = Thresholds(0.0 if gated else None, 0.0, served).apply(bare)
-        embedder, judged = CachedEmbedder(embedder), once(verifier)
-        pipeline = Pipeline.of(_nothing, embedder, opened, judged)
-        judge = open_judge(opened.judge, opened.draft) if opened.checks.judge else None
+        engine = Engine(embedder=embedder, verifier=once(verifier))
+        assembly = engine.assemble(opened)
         marked = {
-            uncited: replace(
-                pipeline,
-                checks=open_checks(opened.checks, judged, embedder, judge=judge, uncited=uncited),
-            )
+            uncited: assembly.pipeline(retriever=_nothing, uncited=uncited)
             for uncited in (True, False)
         }
         parts = (embedder.id, verifier.id, *policy_of(settings).values(), *served)

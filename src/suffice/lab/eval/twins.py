@@ -9,13 +9,13 @@ from dataclasses import dataclass, replace
 from itertools import product
 
 from suffice.draft.reading import PLAIN, Brief, read_draft
+from suffice.engine import Engine
 from suffice.evidence.index import Retriever, gather
 from suffice.evidence.inputs import given
 from suffice.lab.eval.cases import Question, Recorded, folded
 from suffice.lab.eval.outcomes import Answer, Outcome
 from suffice.models.embedder import Embedder
 from suffice.models.verifier import Verifier
-from suffice.pipeline import Pipeline
 from suffice.settings import CollectionSettings
 from suffice.text.marks import citations
 from suffice.text.readable import readable
@@ -131,7 +131,8 @@ def replay(
     """The verdict on the recorded draft, by the settings for answers that an LLM drafts."""
     items = given(case.passages)
     evidence = gather(case.question.question, items, embedder)
-    pipeline = Pipeline.of(lambda _: evidence, embedder, with_llm(settings), verifier)
+    engine = Engine(embedder=embedder, verifier=verifier)
+    pipeline = engine.pipeline(settings=with_llm(settings), retriever=lambda _: evidence)
     drafter = Replayed(case.text, {one.passage.id: n for n, one in enumerate(items, 1)})
     pipeline = replace(pipeline, drafter=drafter, rewriter=None)
     return pipeline.answer(case.question.question)

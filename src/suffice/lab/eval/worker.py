@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from suffice.answers import Checker
+from suffice.engine import Engine
 from suffice.errors import SufficeError, WorkerFailed
 from suffice.evidence.ingest import Progress
 from suffice.evidence.library import Library
@@ -251,7 +252,8 @@ class Worker:
         uncited = not citations(case.text)
         if (uncited, way) not in self._checkers:
             settings = way.of(self.plan.settings)
-            opened = Checker.of(settings, self.verifier, self.embedder, uncited=uncited)
+            engine = Engine(settings, embedder=self.embedder, verifier=self.verifier)
+            opened = engine.checker(uncited=uncited)
             self._checkers[uncited, way] = opened
         checker = self._checkers[uncited, way]
         return checked(case, checker.check(case.text, case.passages, case.question or None))
@@ -260,7 +262,8 @@ class Worker:
         if (collection, way) not in self._pipelines:
             own = _at(way.thresholds, way.of(self.plan.settings).collection("default"))
             search = self._libraries[collection].search()
-            opened = Pipeline.of(search, self.embedder, own, self.verifier)
+            engine = Engine(embedder=self.embedder, verifier=self.verifier)
+            opened = engine.pipeline(settings=own, retriever=search)
             self._pipelines[collection, way] = opened
         return self._pipelines[collection, way]
 

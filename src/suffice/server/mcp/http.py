@@ -21,7 +21,7 @@ from suffice.access.quotas import Usage
 from suffice.errors import StoreError
 from suffice.server.auth import ANYONE, Authenticator, address_of, identified, is_local
 from suffice.server.errors import JSON_TYPE, ApiError, encode
-from suffice.server.mcp.tools import CALLER, Caller, Tools
+from suffice.server.mcp.tools import CALLER, ToolCaller, Tools
 from suffice.server.rate_limiter import RateLimiter, enforce, rate_headers
 from suffice.server.request import whole_body
 from suffice.server.run import Listening, bound, config_of
@@ -86,7 +86,7 @@ class Guarded:
 
     async def _enter(
         self, request: Request, stack: ExitStack, limits: dict[str, str]
-    ) -> Caller | None:
+    ) -> ToolCaller | None:
         """Authenticate and admit the caller. The headers with its limits are added to `limits`."""
         general = self.settings.limits
         caller = await identified(self.authenticator, request.headers)
@@ -100,7 +100,7 @@ class Guarded:
         enforce(admission)
         if caller is ANYONE:
             return None
-        return Caller(caller.name, caller.labels, True, caller.user, caller.team, caller.roles)
+        return ToolCaller(caller.name, caller.labels, True, caller.user, caller.team, caller.roles)
 
 
 def http_app(server: MCPServer[Any], tools: Tools, settings: ServerSettings, host: str) -> Guarded:

@@ -18,7 +18,7 @@ from suffice.errors import ExtraMissing, SufficeError
 from suffice.evidence.index import today
 from suffice.evidence.rows import VersionInfo
 from suffice.server.errors import fault_of
-from suffice.server.mcp.tools import Caller, Tools
+from suffice.server.mcp.tools import ToolCaller, Tools
 from suffice.server.telemetry.stats import StatsListener
 
 try:
@@ -59,14 +59,16 @@ only if the verdict is SERVE, CAVEAT or CONFLICT. Or call ask, which does all of
 unchecked claim does not count as backed."""
 
 Question = Annotated[str, Field(description="The question in full, as a person would ask it.")]
-WhoAsks = Callable[[Context[Any, Any]], Caller]
+WhoAsks = Callable[[Context[Any, Any]], ToolCaller]
 
 
-def open_server(tools: Tools, asking: Caller, watches: Sequence[StatsListener] = ()) -> ToolServer:
+def open_server(
+    tools: Tools, asking: ToolCaller, watches: Sequence[StatsListener] = ()
+) -> ToolServer:
     """Create the MCP server for the tools. `asking` is the default caller; `watches` are called
     with the statistics of each tool call."""
 
-    def who(context: Context[Any, Any]) -> Caller:
+    def who(context: Context[Any, Any]) -> ToolCaller:
         return caller_of(context.request_context.request, asking)
 
     async def listed(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
@@ -208,7 +210,7 @@ def _add_showing(server: ToolServer, tools: Tools, who: WhoAsks) -> None:
         return text if status == "current" else f"[Not in force: {status}.]\n\n{text}"
 
 
-def _listed(tools: Tools, who: Caller, cursor: Any) -> ListResourcesResult:
+def _listed(tools: Tools, who: ToolCaller, cursor: Any) -> ListResourcesResult:
     documents = tools.documents(who)
     starts = {str(n): n for n in range(_PAGE, len(documents), _PAGE)}
     if cursor is not None and not (isinstance(cursor, str) and cursor in starts):

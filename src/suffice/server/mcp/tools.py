@@ -7,7 +7,7 @@ exist.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any, TypeVar
 
@@ -19,28 +19,21 @@ from pydantic import ValidationError
 from suffice import serialize as as_json
 from suffice.access.keys import Principal, Role
 from suffice.access.visibility import Reader
-from suffice.answers import Checker
+from suffice.engine import Caller, Engine
 from suffice.errors import DocumentMissing, EvidenceError, StoreError
 from suffice.evidence.index import Filter, today
 from suffice.evidence.inputs import Given
 from suffice.evidence.library import Library
 from suffice.evidence.rows import VersionInfo
 from suffice.evidence.search import StoredDocuments
-from suffice.log.log import Log, Recorder
-from suffice.log.setup import Setup, settings_in_force, suspended_certificates
-from suffice.models.embedder import Embedder
-from suffice.models.verifier import Verifier
-from suffice.pipeline import Pipeline
+from suffice.log.log import Log
 from suffice.review.case import Rating
 from suffice.review.review import Review
 from suffice.server.telemetry.stats import CURRENT_STATS, RequestStats, StatsListener
-from suffice.settings import CollectionSettings
-from suffice.types import Evidence, Level, Verdict
+from suffice.types import Level, Verdict
 
 PAGE = 20_000
 """Number of characters per page of a document."""
-_LABEL_SETS = 1_000
-"""Number of label sets whose pipelines are cached. Users in many groups produce many sets."""
 _ADVICE = {
     Level.SUFFICIENT: "The evidence is sufficient. Answer only from these passages and cite them.",
     Level.PARTIAL: "Answer only what the passages say, and say what is missing.",
@@ -51,7 +44,7 @@ _ADVICE = {
 
 
 @dataclass(frozen=True, slots=True)
-class Caller:
+class ToolCaller:
     """The caller: the name in its records, and the labels it may read."""
 
     name: str = ""
@@ -71,24 +64,23 @@ class Caller:
 class Tools:
     """The tools for a collection. They are opened once and shared by all callers."""
 
-    library: Library
-    embedder: Embedder
-    verifier: Verifier
+    engine: Engine
     collection: str = "default"
-    log: Log | None = None
-    _pipelines: dict[tuple[frozenset[str], str], Pipeline] = field(
-        default_factory=dict, compare=False
-    )
 
     @property
-    def own(self) -> CollectionSettings:
-        return self.library.settings.collection(self.collection)
+    def library(self) -> Library:
+        """The library of the engine."""
+        return self.engine.library
 
-    def search(self, who: Caller, question: str, top: int | None = None) -> dict[str, Any]:
+    @property
+    def log(self) -> Log | None:
+        return self.engine.log
+
+    def search(self, who: ToolCaller, question: str, top: int | None = None) -> dict[str, Any]:
         """Search for passages and return them with the gate's decision."""
-        pipeline = self._pipeline(who)
-        if top is not None:
-            pipeline = replace(pipeline, retriever=self.library.search(self._allowed(who), top=top))
+        caller = self._caller(who)
+        search = self.engine.search(caller.allowed, top=top)
+        pipeline = self.engine.pipeline(caller, retriever=search)
         evidence, decision = pipeline.retrieve_and_gate(question)
         if stats := CURRENT_STATS.get():
             stats.gates.append(decision)
@@ -99,13 +91,13 @@ class Tools:
             "record": decision.record or None,
         }
 
-    def ask(self, who: Caller, question: str) -> dict[str, Any]:
+    def ask(self, who: ToolCaller, question: str) -> dict[str, Any]:
         """Write, check and cite an answer; return the verdict on it."""
-        return as_json.verdict(_noted(self._pipeline(who).answer(question)))
+        return as_json.verdict(_noted(self.engine.pipeline(self._caller(who)).answer(question)))
 
     def validate(
         self,
-        who: Caller,
+        who: ToolCaller,
         draft: str,
         question: str = "",
         passages: Sequence[str] = (),
@@ -113,6 +105,7 @@ class Tools:
     ) -> dict[str, Any]:
         """Check a draft, claim by claim, against the passages with these ids, followed by the
         texts. If neither is given, the evidence comes from a search."""
+        caller = self._caller(who)
         evidence: list[Given] = [*self._named(who, passages), *texts]
         gate: dict[str, Any] | None = None
         if not evidence:
@@ -121,12 +114,14 @@ class Tools:
                     "There is nothing to check the draft against.",
                     remedy="Pass the question, passage ids or texts.",
                 )
-            found, decision = replace(self._pipeline(who), record=None).retrieve_and_gate(question)
+            pipeline = replace(self.engine.pipeline(caller), record=None)
+            found, decision = pipeline.retrieve_and_gate(question)
             gate, evidence = as_json.gate(decision), list(found.items)
-        verdict = _noted(self._checker(who).check(draft, evidence, question or None))
+        checker = self.engine.checker(caller)
+        verdict = _noted(checker.check(draft, evidence, question or None))
         return {**as_json.checked(verdict), "gate": gate}
 
-    def passage(self, who: Caller, id: str) -> dict[str, Any]:
+    def passage(self, who: ToolCaller, id: str) -> dict[str, Any]:
         """A passage with its full text and the version of its document."""
         (found,) = self._named(who, [id])
         versions = self._versions(who, found.document)
@@ -139,7 +134,9 @@ class Tools:
             "of": as_json.version(known[0], today()) if known else None,
         }
 
-    def document(self, who: Caller, name: str, version: str = "", start: int = 0) -> dict[str, Any]:
+    def document(
+        self, who: ToolCaller, name: str, version: str = "", start: int = 0
+    ) -> dict[str, Any]:
         """A version of a document (default: in force), a page of its text, and all versions."""
         chosen, text = self.text(who, name, version)
         page = text[start : start + PAGE]
@@ -155,7 +152,7 @@ class Tools:
             ],
         }
 
-    def text(self, who: Caller, name: str, version: str = "") -> tuple[VersionInfo, str]:
+    def text(self, who: ToolCaller, name: str, version: str = "") -> tuple[VersionInfo, str]:
         """A version of a document with its full text."""
         versions = self._versions(who, name)
         if version:
@@ -169,7 +166,9 @@ class Tools:
         store = self.library.store
         return chosen, store.text(chosen.collection, chosen.document, chosen.key, chosen.access)
 
-    def feedback(self, who: Caller, record: str, rating: str, comment: str = "") -> dict[str, Any]:
+    def feedback(
+        self, who: ToolCaller, record: str, rating: str, comment: str = ""
+    ) -> dict[str, Any]:
         """Store feedback on a recorded decision. A caller with a key can rate only its own
         decisions. Other records, and those that the caller may not read, are reported as
         missing."""
@@ -192,7 +191,7 @@ class Tools:
             raise unknown from None
         return {"record": kept}
 
-    def documents(self, who: Caller) -> list[VersionInfo]:
+    def documents(self, who: ToolCaller) -> list[VersionInfo]:
         """All documents, each in the version in force, else in its newest version."""
         chosen: dict[str, VersionInfo] = {}
         for one in self.library.store.versions(collection=self.collection):
@@ -203,7 +202,7 @@ class Tools:
                 chosen[one.document] = one
         return list(chosen.values())
 
-    def _named(self, who: Caller, ids: Sequence[str]) -> list[Any]:
+    def _named(self, who: ToolCaller, ids: Sequence[str]) -> list[Any]:
         known = StoredDocuments(self.library.store, self._allowed(who)).lookup(ids)
         for id in ids:
             if id not in known:
@@ -212,7 +211,7 @@ class Tools:
                 )
         return [known[id] for id in ids]
 
-    def _versions(self, who: Caller, name: str) -> list[VersionInfo]:
+    def _versions(self, who: ToolCaller, name: str) -> list[VersionInfo]:
         """The versions that the caller may read. Raise `DocumentMissing` if there are none."""
         try:
             found = self.library.store.history(self.collection, name)
@@ -223,44 +222,11 @@ class Tools:
             raise _missing(name)
         return readable
 
-    def _allowed(self, who: Caller) -> Filter:
+    def _allowed(self, who: ToolCaller) -> Filter:
         return Filter(collection=self.collection, labels=who.labels)
 
-    def _pipeline(self, who: Caller) -> Pipeline:
-        allowed, store = self._allowed(who), self.library.store
-        # A suspension of the thresholds may begin or end while the server runs.
-        held = suspended_certificates(self.own, self.library.settings, store.database)
-        own = settings_in_force(self.own, held)
-        key = (who.labels, own.verdict.thresholds_file)
-        base = self._pipelines.get(key)
-        if base is None or base.verdict_settings.certificate in held:
-            documents = StoredDocuments(store, allowed)
-            base = Pipeline.of(_nothing, self.embedder, own, self.verifier, documents)
-            if len(self._pipelines) >= _LABEL_SETS:
-                self._pipelines.clear()
-            self._pipelines[key] = base
-        search = self.library.search(allowed)
-        return replace(base, retriever=search, record=self._recorder(who, own, "pipeline"))
-
-    def _checker(self, who: Caller) -> Checker:
-        own = self.own
-        settings = replace(
-            self.library.settings,
-            checks=own.checks,
-            verdict=own.verdict,
-            gate=own.gate,
-            judge=own.judge,
-            draft=own.draft,
-        )
-        checker = Checker.of(settings, self.verifier, self.embedder)
-        return replace(checker, record=self._recorder(who, own, "answers"))
-
-    def _recorder(self, who: Caller, own: CollectionSettings, door: str) -> Recorder | None:
-        if self.log is None:
-            return None
-        settings, ids = self.library.settings, (self.embedder.id, self.verifier.id)
-        setup = Setup.of(settings, own, *ids, door=door)
-        return Recorder(self.log, setup.filing(who.name, who.user))
+    def _caller(self, who: ToolCaller) -> Caller:
+        return Caller(self._allowed(who), who.name, who.user)
 
 
 def _noted(verdict: Verdict) -> Verdict:
@@ -268,10 +234,6 @@ def _noted(verdict: Verdict) -> Verdict:
     if stats := CURRENT_STATS.get():
         stats.verdicts.append(verdict)
     return verdict
-
-
-def _nothing(question: str) -> Evidence:
-    return Evidence(question)
 
 
 def _missing(name: str) -> DocumentMissing:
@@ -285,13 +247,13 @@ CALLER = "suffice.caller"
 """The key of the caller in the ASGI scope of an HTTP request."""
 
 
-def caller_of(request: Any, otherwise: Caller) -> Caller:
+def caller_of(request: Any, otherwise: ToolCaller) -> ToolCaller:
     """The caller of an HTTP request, or `otherwise` if it has none."""
     found = request.scope.get(CALLER) if request is not None else None
-    return found if isinstance(found, Caller) else otherwise
+    return found if isinstance(found, ToolCaller) else otherwise
 
 
-def no_role(who: Caller, role: Role | None) -> str:
+def no_role(who: ToolCaller, role: Role | None) -> str:
     """Why a caller may not call what needs this role."""
     if role is None:
         return "Nobody may call this: it names no role."
@@ -305,7 +267,9 @@ class ToolServer(MCPServer[Any]):
     """An MCP server that reports each tool call to its listeners. `asking` is the default
     caller."""
 
-    def __init__(self, asking: Caller, watches: Sequence[StatsListener], **options: Any) -> None:
+    def __init__(
+        self, asking: ToolCaller, watches: Sequence[StatsListener], **options: Any
+    ) -> None:
         super().__init__("suffice", **options)
         self._asking = asking
         self._watches = watches

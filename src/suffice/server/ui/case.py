@@ -18,7 +18,9 @@ from starlette.routing import Route
 
 from suffice.access.keys import Role
 from suffice.access.visibility import Reader
+from suffice.engine import Caller
 from suffice.errors import ReviewError, ReviewTaken, StoreError
+from suffice.evidence.index import Filter
 from suffice.gate.gate import GateResult
 from suffice.log.chain import read_time
 from suffice.log.decision import Decision, decision_of
@@ -59,9 +61,10 @@ async def open_gate(
     labels = frozenset(
         label for one in entry.fields().get("passages", ()) for label in one.get("access", ())
     )
-    pipeline = replace(route.base, checks=route.checks(labels, marks=True))
-    assert route.recorder is not None  # there is a log, so every route has one
-    filing = route.recorder.by(entry.caller, entry.tag).filing
+    allowed = Filter(collection=route.settings.collection, labels=labels)
+    caller = Caller(allowed, entry.caller, entry.tag)
+    pipeline = route.assembly.pipeline(caller)
+    filing = route.assembly.filing(caller)
 
     def write(decision: Decision, note: str) -> tuple[Verdict, Trace]:
         return pipeline.override(GateResult(decision.evidence, decision.gate), decision.trace, note)

@@ -6,7 +6,7 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from itertools import groupby
 from urllib.parse import quote, urlencode
@@ -16,6 +16,7 @@ from starlette.routing import Route
 
 from suffice.access.keys import Principals, Role
 from suffice.access.visibility import Reader
+from suffice.engine import Caller
 from suffice.errors import DocumentMissing, StoreMissing, SufficeError
 from suffice.evidence.index import Filter, today
 from suffice.evidence.rows import VersionInfo
@@ -327,21 +328,20 @@ def _topics(context: PageContext, answered: Answered) -> list[Topic]:
         found = review.gaps(
             connection, Choice(since=since), _WORDINGS, context.person.reader, _RECORDS
         )
-    return backlog(found, context.gateway.parts.embedder, answered, now())
+    return backlog(found, context.gateway.engine.embedder, answered, now())
 
 
 def _asking(context: PageContext) -> Answered:
     """Whether the documents that the person may read answer a question now."""
     gateway, reader = context.gateway, context.person.reader
-    library, settings = gateway.library, gateway.state.settings
-    pipelines: list[Pipeline] = []
-    for name in Documents(library.store, reader).collections():
+    settings, pipelines = gateway.state.settings, list[Pipeline]()
+    for name in Documents(gateway.library.store, reader).collections():
+        caller = Caller(Filter(collection=name, labels=reader.labels))
         try:
-            search = library.search(Filter(collection=name, labels=reader.labels))
+            pipeline = gateway.engine.pipeline(caller, settings.collection(name))
         except StoreMissing:  # nothing is indexed
             continue
-        own = settings.collection(name)
-        pipelines.append(Pipeline.of(search, gateway.parts.embedder, own, gateway.parts.verifier))
+        pipelines.append(replace(pipeline, record=None))
 
     def answered(question: str) -> tuple[bool, tuple[Source, ...]]:
         near: tuple[Source, ...] = ()

@@ -68,7 +68,8 @@ async def health(context: PageContext) -> Response:
     certificate, problem = await context.run(_certificate, gateway.state.settings)
     monitor, everything = gateway.monitor, sees_all(context)
     found = await context.run(report_of, monitor) if monitor and everything else None
-    guarantee = gateway.guarantees[gateway.guarantees.main]
+    path = gateway.state.settings.verdict.thresholds_file
+    guarantee = gateway.guarantees.get(path, Guarantee())
     log = gateway.log
     events = await context.run(_events, log, everything) if log is not None else []
     return context.render(

@@ -147,14 +147,14 @@ async def replay_page(context: PageContext) -> Response:
             "A replay shows all of a record, and you may not read all of this one.",
             "Ask a reviewer with access to its documents.",
         )
-    parts = context.gateway.parts
+    engine = context.gateway.engine
     entry = found.case.entry
 
     def again() -> tuple[Decision, Replayed]:
         decision = decision_of(entry)
         documents = stored_documents(log.database, decision)
         setup = log.entry(str(entry.fields().get("setup", "")))
-        return decision, replay(entry, setup, documents, (parts.embedder, parts.verifier))
+        return decision, replay(entry, setup, documents, (engine.embedder, engine.verifier))
 
     # Models are at work, so it waits in the same queue as the requests of the gateway.
     decision, done = await context.gateway.work.run(again)

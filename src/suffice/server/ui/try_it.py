@@ -20,7 +20,7 @@ from starlette.routing import Route
 
 from suffice.access.keys import Role
 from suffice.errors import SufficeError
-from suffice.server.endpoints import checked_json, checker_of
+from suffice.server.endpoints import checked_json
 from suffice.server.errors import ApiError
 from suffice.server.openai.answering import Answering
 from suffice.server.openai.completion import Disclosure, completion, disclosure
@@ -159,7 +159,7 @@ async def _check(
         most = limits.draft_characters
         raise PageError(413, "Too long", f"A draft may have {most:,} characters.", "Cut it down.")
     began = time.perf_counter()
-    checker = checker_of(route, call, uncited="[" not in form.draft)
+    checker = route.checker(call.caller, uncited="[" not in form.draft)
     question = checked_question(form.question) if form.question.strip() else None
     given = await _evidence(context, call, route, form)
     seconds = route.settings.check_seconds
