@@ -70,6 +70,21 @@ def test_decisions_are_recorded_where_asked_for(docs: Path, tmp_path: Path) -> N
         assert again.ask(QUESTION).record == ""
 
 
+def test_a_search_decides_and_records_nothing(
+    docs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def gate(*_: object) -> None:
+        raise AssertionError("a search runs no gate")
+
+    with suffice.open(docs, store=tmp_path / "s.db", record=True, caller="alice") as corpus:
+        assert corpus.log is not None
+        before = len(list(corpus.log.entries()))
+        monkeypatch.setattr("suffice.gate.gate.Gate.apply", gate)
+        assert corpus.search(QUESTION).passages[0].document == "remote.md"
+        assert corpus.search("Who won the world cup in 1998?").question
+        assert len(list(corpus.log.entries())) == before
+
+
 def test_what_cannot_be_read_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "a.pdf").write_bytes(b"no pdf")
     with pytest.raises(SourceMissing, match="could be read"):

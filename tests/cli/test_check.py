@@ -30,8 +30,8 @@ ANSWER = (
 
 @pytest.fixture
 def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path]:
-    monkeypatch.setattr("suffice.cli.check.open_verifier", lambda *_: OverlapVerifier())
-    monkeypatch.setattr("suffice.cli.check.open_embedder", lambda *_: HashEmbedder())
+    monkeypatch.setattr("suffice.engine.open_verifier", lambda *_: OverlapVerifier())
+    monkeypatch.setattr("suffice.engine.open_embedder", lambda *_: HashEmbedder())
     monkeypatch.setenv("COLUMNS", "100")
     answer, evidence = tmp_path / "answer.txt", tmp_path / "evidence.json"
     answer.write_text(ANSWER)

@@ -36,8 +36,8 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str, str]:
     evidence.write_text(json.dumps([passage]))
     ids = []
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("suffice.cli.check.open_verifier", lambda *_: OverlapVerifier())
-        patched.setattr("suffice.cli.check.open_embedder", lambda *_: HashEmbedder())
+        patched.setattr("suffice.engine.open_verifier", lambda *_: OverlapVerifier())
+        patched.setattr("suffice.engine.open_embedder", lambda *_: HashEmbedder())
         for text, asked in ((HOSTILE, ["--question", "How long?"]), (HONEST, [])):
             answer.write_text(text)
             given = ("--answer", answer, "--evidence", evidence, "--store", store)

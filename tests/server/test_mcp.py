@@ -24,6 +24,7 @@ from mcp.client.streamable_http import streamable_http_client
 from suffice.access.keys import Principals
 from suffice.access.quotas import Ledger, usage_report
 from suffice.engine import Engine
+from suffice.evidence import library as libraries
 from suffice.evidence.library import Library
 from suffice.log.log import Log
 from suffice.review.case import Rating
@@ -548,3 +549,22 @@ def test_what_goes_wrong_in_the_store_is_not_shown(tools: Tools, tmp_path: Path)
     server = open_server(Tools(Engine(library=gone)), ToolCaller())
     said = refused(server, "show_document", document="a.md")
     assert str(tmp_path) not in said
+
+
+def test_the_index_is_not_opened_for_every_call(
+    library: Library, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[str] = []
+
+    def open_index(*args: Any) -> Any:
+        opened.append("index")
+        return real(*args)
+
+    real = libraries.open_index
+    monkeypatch.setattr(libraries, "open_index", open_index)
+    fresh = Library(library.store, library.embedder, library.settings)
+    server = open_server(Tools(Engine(library=fresh)), ToolCaller("mcp"))
+    for question in ("When is pay day?", "How long is parental leave?"):
+        assert call(server, "search_evidence", question=question)["passages"]
+        call(server, "search_evidence", question=question, top=3)
+    assert opened == ["index"]

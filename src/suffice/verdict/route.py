@@ -52,7 +52,7 @@ def read_routes(rows: Sequence[str]) -> tuple[RoutingRow, ...]:
 
 
 @lru_cache(maxsize=64)
-def _read_routes(rows: tuple[str, ...]) -> tuple[Route, ...]:
+def _read_routes(rows: tuple[str, ...]) -> tuple[RoutingRow, ...]:
     routes = tuple(_route(row) for row in rows)
     if not routes or routes[-1].conditions:
         raise SettingsError("verdict.routes does not end with an `else` row.", remedy=_REMEDY)
