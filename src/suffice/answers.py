@@ -23,7 +23,14 @@ from suffice.draft.reading import read_draft
 from suffice.errors import AnswerError
 from suffice.evidence.index import today
 from suffice.evidence.inputs import Given, given
-from suffice.evidence.sanitize import examined, flag_exclusions, flag_notes, sanitized
+from suffice.evidence.sanitize import (
+    READER,
+    InstructionReader,
+    examined,
+    flag_exclusions,
+    flag_notes,
+    sanitized,
+)
 from suffice.gate.freshness import asked_about, fresh
 from suffice.gate.gate import FindsConflicts
 from suffice.log.trace import Timings, Trace
@@ -57,6 +64,8 @@ class Checker:
     conflicts: FindsConflicts | None = None
     """Finds contradictory passages; `None`: conflicts are not detected."""
     clock: Callable[[], date] = today
+    reader: InstructionReader = READER
+    """Finds instructions to the model in the passages."""
     record: RecordSink | None = None
     """Records every verdict before it is returned."""
 
@@ -73,7 +82,7 @@ class Checker:
         return replace(verdict, record=self.record.verdict(verdict, trace))
 
     def _checked(self, answer: str, found: Evidence) -> Verdict:
-        found = examined(found)
+        found = examined(found, self.reader)
         evidence = replace(found, notes=flag_notes(found))
         draft = self._draft(answer, evidence)
         if not draft.claims:

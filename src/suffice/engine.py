@@ -27,6 +27,7 @@ from suffice.evidence.filter import Helpful
 from suffice.evidence.index import Filter, Retriever
 from suffice.evidence.library import Library
 from suffice.evidence.retrieve import Rewriter
+from suffice.evidence.sanitize import InstructionReader
 from suffice.evidence.search import Search, StoredDocuments
 from suffice.gate.conflict.detect import Conflicts
 from suffice.gate.gate import Gate
@@ -133,6 +134,11 @@ class Engine:
         settings = self.settings
         verifier = self._verifier or open_verifier(settings.verifier, self.tier, settings.draft)
         return verifier if self._lanes is None else shared_verifier(verifier, self._lanes)
+
+    @cached_property
+    def reader(self) -> InstructionReader:
+        """Finds instructions to the model in passages."""
+        return InstructionReader(self.settings.verifier.threads, self._lanes)
 
     def search(
         self,
@@ -256,7 +262,7 @@ class Assembly:
         draft = settings.draft
         return Pipeline(
             nothing,
-            Gate.of(settings, embedder, verifier),
+            Gate.of(settings, embedder, verifier, engine.reader),
             open_drafter(draft, embedder, verifier),
             embedder=embedder,
             filter=Helpful(embedder, settings.filter) if settings.filter.enabled else None,
@@ -265,6 +271,7 @@ class Assembly:
             verdict_settings=settings.verdict,
             rewriter=Rewriter.open(settings.search, draft),
             subject=settings.subject,
+            reader=engine.reader,
         )
 
     def pipeline(
@@ -291,6 +298,7 @@ class Assembly:
             read_routes(self.settings.verdict.routes),
             uncited,
             Conflicts(self.engine.verifier, self.settings.gate.conflict),
+            reader=self.engine.reader,
             record=self.recorder(caller, ANSWERS, uncited=uncited),
         )
 

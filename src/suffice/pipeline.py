@@ -32,7 +32,7 @@ from suffice.draft.revision import Revised, Round, revise
 from suffice.errors import ModelError
 from suffice.evidence.index import Retriever, today
 from suffice.evidence.retrieve import Rewriter, find, retriever_at, time_of
-from suffice.evidence.sanitize import examined, flag_notes
+from suffice.evidence.sanitize import READER, InstructionReader, examined, flag_notes
 from suffice.gate.freshness import fresh
 from suffice.gate.gate import Gate, GateResult
 from suffice.log.trace import Timings, Trace
@@ -99,6 +99,8 @@ class Pipeline:
     """What the documents are about; search and gate read it with a question that lacks it."""
     record: RecordSink | None = None
     """Records every decision before it is returned."""
+    reader: InstructionReader = READER
+    """Finds instructions to the model in the answers of earlier turns."""
     clock: Callable[[], date] = today
 
     def answer(self, question: str, earlier: Sequence[Verdict] = ()) -> Verdict:
@@ -117,7 +119,7 @@ class Pipeline:
         """Retrieve the evidence and run the gate."""
         timings = Timings()
         gated, trace = self._search_and_gate(checked_question(question), timings)
-        before = examined(Evidence("", served_answers(earlier))).items
+        before = examined(Evidence("", served_answers(earlier)), self.reader).items
         return self._turn(gated, replace(trace, earlier=before), timings)
 
     def refusal(self, turn: Turn) -> Verdict | None:
@@ -242,7 +244,7 @@ class Pipeline:
 
     def search(self, question: str) -> Evidence:
         """The passages for the time asked about. Nothing is decided, drafted or recorded."""
-        current = examined(fresh(*self._search(question, Timings())).evidence)
+        current = examined(fresh(*self._search(question, Timings())).evidence, self.reader)
         return replace(current, notes=(*current.notes, *flag_notes(current)))
 
     def retrieve_and_gate(self, question: str) -> GateResult:

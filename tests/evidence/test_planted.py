@@ -84,13 +84,13 @@ def test_every_planted_sentence_is_found_and_no_other() -> None:
 def test_a_text_of_orders_is_found_as_a_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     """A long list of orders is not read again for each of them."""
     read: list[Sequence[str]] = []
-    judged = module._judged
+    odds = module.InstructionReader._odds
 
-    def counted(parts: Sequence[str]) -> tuple[float, int]:
+    def counted(reader: module.InstructionReader, parts: Sequence[str]) -> tuple[float, int]:
         read.append(parts)
-        return judged(parts)
+        return odds(reader, parts)
 
-    monkeypatch.setattr(module, "_judged", counted)
+    monkeypatch.setattr(module.InstructionReader, "_odds", counted)
     text = " ".join(f"{PLANTED[1]} ({n})" for n in range(12))
     left = "".join(text[a:b] for a, b in suspected(text))
     assert len(left) > 0.9 * len(text)

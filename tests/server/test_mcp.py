@@ -24,8 +24,8 @@ from mcp.client.streamable_http import streamable_http_client
 from suffice.access.keys import Principals
 from suffice.access.quotas import Ledger, usage_report
 from suffice.engine import Engine
-from suffice.evidence import library as libraries
 from suffice.evidence.library import Library
+from suffice.evidence.search import open_index as open_real
 from suffice.log.log import Log
 from suffice.review.case import Rating
 from suffice.review.review import Review
@@ -558,10 +558,9 @@ def test_the_index_is_not_opened_for_every_call(
 
     def open_index(*args: Any) -> Any:
         opened.append("index")
-        return real(*args)
+        return open_real(*args)
 
-    real = libraries.open_index
-    monkeypatch.setattr(libraries, "open_index", open_index)
+    monkeypatch.setattr("suffice.evidence.library.open_index", open_index)
     fresh = Library(library.store, library.embedder, library.settings)
     server = open_server(Tools(Engine(library=fresh)), ToolCaller("mcp"))
     for question in ("When is pay day?", "How long is parental leave?"):

@@ -11,17 +11,17 @@ import math
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
-from functools import cache, lru_cache
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import accumulate
 
 import numpy as np
 
+from suffice.models.batching import ALONE, Batcher, Lanes
 from suffice.models.card import margin
-from suffice.models.catalog import open_verifier
-from suffice.models.cross_encoder import MARKS, SUPPORTED, CrossEncoder, Read, means
+from suffice.models.catalog import open_fast
+from suffice.models.cross_encoder import MARKS, SUPPORTED, Read, means
 from suffice.models.reading import clean
-from suffice.settings import VerifierSettings
 from suffice.switch import rule
 from suffice.text.digest import pieces
 from suffice.text.instructions import STATEMENT, folded, matched
@@ -41,28 +41,63 @@ _MOST = 5
 """The sentences of a portion that are found one by one."""
 
 
-@rule("instruction model", lambda text: ())
+@dataclass(frozen=True, slots=True)
+class InstructionReader:
+    """Reads sentences with the fast tier, whichever tier judges the answers: the others do not know
+    the statement. It uses as many `threads` as the verifier, and one of the `lanes`."""
+
+    threads: int = 0
+    lanes: Lanes | None = None
+
+    def __call__(self, parts: Sequence[str]) -> tuple[float, int]:
+        """The log-odds that consecutive sentences instruct the model, and the place of the one
+        that does so most."""
+        if self.lanes is None:
+            return self._odds(parts)
+        run = Batcher[Sequence[str], tuple[float, int]](self._each, self.lanes, ALONE)
+        (odds,) = run([parts])
+        return odds
+
+    def _each(self, calls: Sequence[Sequence[str]]) -> list[tuple[float, int]]:
+        return [self._odds(parts) for parts in calls]
+
+    def _odds(self, parts: Sequence[str]) -> tuple[float, int]:
+        model = open_fast(self.threads, os.getpid())
+        ids, *tokens = model.encoder.tokens([STATEMENT, *map(clean, parts)])
+        evidence = [token for part in tokens for token in part]
+        room = model.card.window - len(ids) - MARKS
+        reads = [Read(ids, evidence[at : at + room]) for at in range(0, len(evidence) or 1, room)]
+        logits, marks = model.encoder.judge(reads, "support")
+        odds = means(np.concatenate(marks), [len(part) for part in tokens])
+        return float(margin(logits, SUPPORTED).max()), max(range(len(odds)), key=odds.__getitem__)
+
+
+READER = InstructionReader()
+"""For callers without an engine."""
+
+
+@rule("instruction model", lambda text, reader=READER: ())
 @lru_cache(maxsize=4096)  # many questions find the same passages
-def suspected(text: str) -> tuple[Span, ...]:
+def suspected(text: str, reader: InstructionReader = READER) -> tuple[Span, ...]:
     """The sentences that seem to instruct the model."""
     plain, places = folded(text)
-    found = (span for start, parts in _portions(plain) for span in _orders(start, parts))
+    found = (span for start, parts in _portions(plain) for span in _orders(start, parts, reader))
     return tuple((places[start], places[end - 1] + 1) for start, end in found)
 
 
 def suspicion(text: str) -> float:
     """The score of the most suspicious portion of a text."""
     plain, _ = folded(text)
-    return max((_scored(parts)[0] for _, parts in _portions(plain)), default=-math.inf)
+    return max((_scored(parts, READER)[0] for _, parts in _portions(plain)), default=-math.inf)
 
 
-def _orders(start: int, parts: Sequence[str]) -> Iterator[Span]:
+def _orders(start: int, parts: Sequence[str], reader: InstructionReader) -> Iterator[Span]:
     """The most suspicious sentence, and again that of the rest, until the rest is not suspicious.
     After `_MOST` sentences all of the rest counts."""
     starts = accumulate(map(len, parts), initial=start)
     left = [(at, part) for at, part in zip(starts, parts, strict=False) if part.strip()]
     for _ in range(_MOST):
-        score, best = _scored([part for _, part in left])
+        score, best = _scored([part for _, part in left], reader)
         if score < _THRESHOLD:
             return
         at, part = left.pop(best)
@@ -70,12 +105,12 @@ def _orders(start: int, parts: Sequence[str]) -> Iterator[Span]:
     yield from ((at, at + len(part.rstrip())) for at, part in left)
 
 
-def _scored(parts: Sequence[str]) -> tuple[float, int]:
+def _scored(parts: Sequence[str], reader: InstructionReader) -> tuple[float, int]:
     """The score of consecutive sentences, and the most suspicious one."""
     words = words_model().suspicion("".join(parts))
     if words < _SUSPICIOUS:
         return -math.inf, 0
-    odds, best = _judged(parts)
+    odds, best = reader(parts)
     return odds + _WORDS * words, best
 
 
@@ -92,56 +127,35 @@ def _portions(plain: str) -> Iterator[tuple[int, list[str]]]:
         yield start, parts
 
 
-def _judged(parts: Sequence[str]) -> tuple[float, int]:
-    """The log-odds that the sentences instruct the model, and the one that does so most."""
-    model = _verifier(os.getpid())
-    ids, *tokens = model.encoder.tokens([STATEMENT, *map(clean, parts)])
-    evidence = [token for part in tokens for token in part]
-    room = model.card.window - len(ids) - MARKS
-    reads = [Read(ids, evidence[at : at + room]) for at in range(0, len(evidence) or 1, room)]
-    logits, marks = model.encoder.judge(reads, "support")
-    odds = means(np.concatenate(marks), [len(part) for part in tokens])
-    return float(margin(logits, SUPPORTED).max()), max(range(len(odds)), key=odds.__getitem__)
-
-
-@cache
-def _verifier(_process: int) -> CrossEncoder:
-    """The fast tier, whichever tier judges the answers: the others do not know the statement. A
-    forked process opens its own."""
-    found = open_verifier(VerifierSettings(), "fast")
-    assert isinstance(found, CrossEncoder)
-    return found
-
-
 _LETTER = re.compile(r"\S")
 _LONGEST = 200
 _NONE = Instruction()
 
 
-@rule("instructions", lambda passage: _NONE)
-def instruction_in(passage: Passage) -> Instruction:
+@rule("instructions", lambda passage, reader=READER: _NONE)
+def instruction_in(passage: Passage, reader: InstructionReader = READER) -> Instruction:
     """The instruction to the model in a passage, if any."""
     above = (passage.title, *passage.heading, passage.summary)
     if quote := next(filter(None, map(matched, (passage.text, *above))), None):
         return Instruction(quote, certain=True)
     whole = _whole(passage)
-    spans = suspected(whole)
+    spans = suspected(whole, reader)
     if not spans:
         return _NONE
     start, end = spans[0]
     return Instruction(whole[start:end].strip()[:_LONGEST], certain=False, spans=spans)
 
 
-def examined(evidence: Evidence) -> Evidence:
+def examined(evidence: Evidence, reader: InstructionReader = READER) -> Evidence:
     """The evidence with every passage searched for instructions. What was found travels with the
     passage, so that each is searched once."""
-    return replace(evidence, items=tuple(map(_examined, evidence)))
+    return replace(evidence, items=tuple(_examined(item, reader) for item in evidence))
 
 
-def _examined(item: Retrieved) -> Retrieved:
+def _examined(item: Retrieved, reader: InstructionReader = READER) -> Retrieved:
     if item.instruction is not None:
         return item
-    return replace(item, instruction=instruction_in(item.passage))
+    return replace(item, instruction=instruction_in(item.passage, reader))
 
 
 def sanitized(evidence: Evidence) -> Evidence:

@@ -13,17 +13,31 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 from suffice.errors import DocumentMissing
-from suffice.evidence import queries
 from suffice.evidence import rows as read
-from suffice.evidence import tables as t
 from suffice.evidence import writes as keep
-from suffice.evidence.queries import PASSAGE, Query
 from suffice.evidence.rows import UPLOADED, Known, NewVersion, StoredPassage, Vectors, VersionInfo
+from suffice.evidence.tables import documents as d
+from suffice.evidence.tables import passages as p
+from suffice.evidence.tables import store as store_row
+from suffice.evidence.tables import vectors as x
+from suffice.evidence.tables import versions as v
 from suffice.evidence.split import spanning
 from suffice.sql.database import Database
-from suffice.sql.toolkit import Connection, RowMapping, func, select
+from suffice.sql.toolkit import (
+    ColumnElement,
+    Connection,
+    RowMapping,
+    Select,
+    bindparam,
+    exists,
+    func,
+    holds,
+    or_,
+    select,
+)
 from suffice.text.storable import is_storable
 from suffice.types import Passage
 
@@ -43,6 +57,31 @@ def index_folder(database: Database, named: str, id: Callable[[], str]) -> Path:
     return database.path.with_name(database.path.name + ".index")
 
 
+Query = Select[Any]
+
+_PASSAGES: Query = (
+    select(
+        p.c.id, p.c.name, p.c.text, p.c.start, p.c.end, p.c.heading, p.c.page, p.c.content_hash,
+        p.c.input_hash, v.c.kind, v.c.label, v.c.title, d.c.access, v.c.effective, v.c.expires,
+        v.c.force_from, v.c.force_until, v.c.family, d.c.name.label("document"), d.c.collection,
+    )
+    .join_from(p, v, v.c.id == p.c.version_id)
+    .join(d, d.c.id == v.c.document_id)
+)  # fmt: skip
+
+# Built once: these run for every question, and take longer to build than to run.
+_NUMBERED: Query = _PASSAGES.where(p.c.id.in_(bindparam("keys", expanding=True)))
+_NAMED: Query = _PASSAGES.where(p.c.name.in_(bindparam("keys", expanding=True)))
+
+_VERSIONS: Query = select(
+    d.c.name, d.c.collection, d.c.retired_on,
+    v.c.label, v.c.key, v.c.title, d.c.access, v.c.effective, v.c.expires, v.c.seen,
+    v.c.file_date, v.c.force_from, v.c.force_until,
+    select(func.count()).where(p.c.version_id == v.c.id).scalar_subquery().label("passages"),
+    v.c.kind,
+).join_from(v, d, d.c.id == v.c.document_id)  # fmt: skip
+
+_OLDEST_FIRST = (d.c.collection, d.c.name, v.c.sequence)
 _KEYS_A_QUERY = 500
 _SPAN = re.compile(
     r"(?P<document>.*)@(?P<key>[^@#]*)#(?P<start>\d{1,12})-(?P<end>\d{1,12})", re.DOTALL
@@ -57,6 +96,17 @@ def anything(collection: str, labels: frozenset[str]) -> bool:
 
 def _rank(known: Known) -> tuple[bool, bool]:
     return known.root == UPLOADED, known.retired
+
+
+def _label_sets(collection: str | None) -> Query:
+    """The different label sets of documents, with their collections."""
+    query = select(d.c.collection, d.c.access).distinct().order_by(d.c.collection, d.c.access)
+    return query if collection is None else query.where(d.c.collection == collection)
+
+
+def _without_vector(model: str) -> ColumnElement[bool]:
+    """The condition that the model has not embedded a passage."""
+    return ~exists().where(x.c.input_hash == p.c.input_hash, x.c.model == model)
 
 
 class Store:
@@ -98,18 +148,18 @@ class Store:
     @property
     def id(self) -> str:
         """The id of the store. Passage numbers are unique within a store."""
-        return str(self._value(select(t.store.c.id)))
+        return str(self._value(select(store_row.c.id)))
 
     @property
     def epoch(self) -> int:
         """Incremented when passages are split again, which causes the index to be rebuilt."""
-        return self._number(select(t.store.c.epoch))
+        return self._number(select(store_row.c.epoch))
 
     def collections(self, may_read: MayUse = anything) -> list[str]:
         """The names of the collections that contain documents of which `may_read` is true."""
         pairs = (
             (row["collection"], read.labels_in(row["access"]))
-            for row in self._rows(queries.label_sets(None))
+            for row in self._rows(_label_sets(None))
         )
         return list(dict.fromkeys(name for name, labels in pairs if may_read(name, labels)))
 
@@ -118,7 +168,9 @@ class Store:
         exactly these labels. Of several documents of one name, an indexed file comes before an
         upload, and one that is not retired before the others."""
         newest: dict[tuple[str, frozenset[str]], Known] = {}
-        for row in self._rows(queries.known(collection)):
+        columns = (d.c.name, d.c.access, d.c.root, d.c.stamp, d.c.retired_on, d.c.retired_by)
+        query = select(*columns, v.c.key).join_from(d, v, v.c.document_id == d.c.id)
+        for row in self._rows(query.where(d.c.collection == collection).order_by(v.c.sequence)):
             known = read.known(row)
             if access is None or known.access == access:
                 newest[row["name"], known.access] = known
@@ -132,30 +184,54 @@ class Store:
         self, *, collection: str | None = None, document: str | None = None
     ) -> list[VersionInfo]:
         """All versions, oldest first within a document."""
-        return self._versions(queries.versions(collection, document), document)
+        wanted: list[ColumnElement[bool]] = []
+        if collection is not None:
+            wanted.append(d.c.collection == collection)
+        if document is not None:
+            wanted.append(d.c.name == document)
+        return self._versions(_VERSIONS.where(*wanted).order_by(*_OLDEST_FIRST), document)
 
     def listed(self, collection: str, after: str, text: str, most: int) -> list[list[VersionInfo]]:
         """Documents after a name, in order, each with its versions; `text` must occur in the name
         or in one of the titles."""
         if not is_storable(text) or not is_storable(after):
             return []
-        named = self._rows(queries.names(collection, after, text, most))
-        found: dict[str, list[VersionInfo]] = {row["name"]: [] for row in named}
-        for row in self._rows(queries.versions_of(collection, list(found))):
-            found[row["name"]].append(read.version_info(row))
-        return list(found.values())
+        names = select(d.c.name).where(d.c.collection == collection, d.c.name > after)
+        if text:
+            titled = exists().where(v.c.document_id == d.c.id, holds(v.c.title, text.lower()))
+            names = names.where(or_(holds(d.c.name, text.lower()), titled))
+        rows = self._rows(names.order_by(d.c.name).limit(most))
+        listed: dict[str, list[VersionInfo]] = {row["name"]: [] for row in rows}
+        query = _VERSIONS.where(d.c.collection == collection, d.c.name.in_(list(listed)))
+        for row in self._rows(query.order_by(*_OLDEST_FIRST)):
+            listed[row["name"]].append(read.version_info(row))
+        return list(listed.values())
 
     def expiring(
         self, collections: Sequence[str] | None, since: date, until: date
     ) -> list[VersionInfo]:
-        """Versions that expire from one day to another, earliest first."""
-        query = queries.expiring(collections, since.isoformat(), until.isoformat())
-        return [read.version_info(row) for row in self._rows(query)]
+        """Versions that expire from one day to another, both included, earliest first. `None`: of
+        all collections."""
+        days = v.c.expires >= since.isoformat(), v.c.expires <= until.isoformat()
+        query = _VERSIONS.where(*days)
+        if collections is not None:
+            query = query.where(d.c.collection.in_(collections))
+        rows = self._rows(query.order_by(v.c.expires, d.c.name))
+        return [read.version_info(row) for row in rows]
 
     def history(self, collection: str, document: str) -> list[VersionInfo]:
-        """All versions of a document, oldest first, including versions in other files."""
-        found = self._versions(queries.history(collection, document), document)
-        return sorted(found, key=lambda version: version.force_from)
+        """All versions of a document, oldest first, including versions in other files. Versions
+        with other labels than a document of this name belong to no family of it."""
+        w, e = v.alias(), d.alias()
+        families = (
+            select(w.c.family)
+            .join_from(w, e, e.c.id == w.c.document_id)
+            .where(e.c.collection == collection, e.c.name == document)
+        )
+        alike = families.where(w.c.family == v.c.family, e.c.access == d.c.access).exists()
+        query = _VERSIONS.where(d.c.collection == collection, v.c.family.in_(families), alike)
+        versions = self._versions(query.order_by(*_OLDEST_FIRST), document)
+        return sorted(versions, key=lambda version: version.force_from)
 
     def _versions(self, query: Query, document: str | None) -> list[VersionInfo]:
         rows = self._rows(query)
@@ -171,8 +247,10 @@ class Store:
     ) -> str:
         """The source text of one version, as stored; `access` are the labels of the document, if
         several have this name."""
-        labels = None if access is None else read.labels_text(access)
-        rows = self._rows(queries.text_of(collection, document, key, labels))
+        labels = [] if access is None else [d.c.access == read.labels_text(access)]
+        named = d.c.collection == collection, d.c.name == document, v.c.key == key
+        query = select(v.c.text).join_from(v, d, d.c.id == v.c.document_id)
+        rows = self._rows(query.where(*named, *labels))
         if not rows:
             raise DocumentMissing(
                 f"There is no version '{key}' of '{document}'.",
@@ -182,19 +260,21 @@ class Store:
 
     def passages(self, numbers: Sequence[int]) -> dict[int, Passage]:
         """Passages by their numbers in the index."""
-        rows = self._keyed(queries.NUMBERED, numbers)
+        rows = self._keyed(_NUMBERED, numbers)
         return {row["id"]: read.passage(row) for row in rows}
 
     def source(self, number: int, start: int, end: int) -> str:
         """A part of the text of the document version that a passage, given by its number, is of."""
-        return str(self._value(queries.source(number, start, end)))
+        part = select(func.substr(v.c.text, start + 1, end - start))
+        joined = part.join_from(v, p, p.c.version_id == v.c.id)
+        return str(self._value(joined.where(p.c.id == number)))
 
     def lookup(self, ids: Sequence[str], may_read: MayUse = anything) -> dict[str, Passage]:
         """Passages by public id, for citation checks, without unknown ids and those of documents of
         which `may_read` is false. Equal contents of one name have equal ids, whatever their
         labels. An id may name several passages that follow each other."""
         ids = [id for id in ids if is_storable(id)]
-        found = self._readable(self._keyed(queries.NAMED, ids), may_read)
+        found = self._readable(self._keyed(_NAMED, ids), may_read)
         known = {passage.id: passage for passage in found.values()}
         joined = ((id, self._joined(id, may_read)) for id in ids if id not in known)
         return known | {id: passage for id, passage in joined if passage}
@@ -205,8 +285,9 @@ class Store:
         if named is None:
             return None
         start, end = int(named["start"]), int(named["end"])
-        rows = self._rows(queries.within(named["document"], named["key"], start, end))
-        found = self._readable(rows, may_read)
+        version = d.c.name == named["document"], v.c.key == named["key"]
+        query = _PASSAGES.where(*version, p.c.start >= start, p.c.end <= end)
+        found = self._readable(self._rows(query.order_by(p.c.id)), may_read)
         number, first = next(iter(found.items()), (0, None))
         if first is None:
             return None
@@ -229,7 +310,17 @@ class Store:
         which `may_read` is false do not count."""
         if not all(map(is_storable, words)):
             return []
-        query = queries.titled(collection, words, self._label_sets(collection, may_read), most)
+        q = p.alias()
+        first = (
+            select(func.min(q.c.id))
+            .join_from(q, v, v.c.id == q.c.version_id)
+            .join(d, d.c.id == v.c.document_id)
+            .where(d.c.collection == collection)
+            .where(d.c.access.in_(self._label_sets(collection, may_read)))
+            .where(*(holds(v.c.title, word.lower()) for word in words))
+            .group_by(v.c.id)
+        )
+        query = _PASSAGES.where(p.c.id.in_(first)).order_by(p.c.id).limit(most)
         return [read.passage(row) for row in self._rows(query)]
 
     def holding(
@@ -244,48 +335,57 @@ class Store:
         Documents of which `may_read` is false do not count."""
         if not is_storable(phrase):
             return []
-        access = self._label_sets(collection, may_read)
-        query = queries.holding(collection, phrase, documents, access, most)
-        return [read.passage(row) for row in self._rows(query)]
+        phrase = phrase.lower()
+        query = _PASSAGES.where(
+            d.c.collection == collection,
+            d.c.access.in_(self._label_sets(collection, may_read)),
+            or_(holds(p.c.text, phrase), holds(p.c.heading, phrase)),
+        )
+        if documents:
+            query = query.where(d.c.name.in_(documents))
+        rows = self._rows(query.order_by(p.c.id).limit(most))
+        return [read.passage(row) for row in rows]
 
     def _label_sets(self, collection: str, may_read: MayUse) -> list[str]:
         """The stored label sets of the documents that `may_read` allows. The database applies them
         before it counts results, so that other documents do not take up places."""
         return [
             row["access"]
-            for row in self._rows(queries.label_sets(collection))
+            for row in self._rows(_label_sets(collection))
             if may_read(collection, read.labels_in(row["access"]))
         ]
 
     def unembedded(self, model: str, batch: int) -> Iterator[list[tuple[str, Passage]]]:
         """Passages without a vector from this model, each with the hash of its text to embed."""
-        query = PASSAGE.where(queries.without_vector(model))
-        for rows in self._batches(query, batch):
+        for rows in self._batches(_PASSAGES.where(_without_vector(model)), batch):
             yield [(row["input_hash"], read.passage(row)) for row in rows]
 
     def count_unembedded(self, model: str) -> int:
         """The number of passages that the model has not embedded yet."""
-        return self._number(queries.count_passages(queries.without_vector(model)))
+        return self._count(_without_vector(model))
 
     def last_change(self) -> int:
         """The number of the newest change."""
-        return self._number(select(func.coalesce(func.max(t.versions.c.changed), 0)))
+        return self._number(select(func.coalesce(func.max(v.c.changed), 0)))
 
     def has_vectors(self, model: str) -> bool:
-        wanted = t.vectors.c.model == model
-        return bool(self._rows(select(t.vectors.c.model).where(wanted).limit(1)))
+        wanted = x.c.model == model
+        return bool(self._rows(select(x.c.model).where(wanted).limit(1)))
 
     def last_vector(self) -> int:
         """The number of the newest vector."""
-        return self._number(select(func.coalesce(func.max(t.vectors.c.rowid), 0)))
+        return self._number(select(func.coalesce(func.max(x.c.rowid), 0)))
 
     def count_changes(self, since: int) -> int:
         """The number of passages that `changes` would return."""
-        return self._number(queries.count_passages(t.versions.c.changed > since))
+        return self._count(v.c.changed > since)
 
     def changes(self, since: int, model: str, batch: int = 500) -> Iterator[list[StoredPassage]]:
         """The passages of all versions changed after `since`, with vectors, in batches."""
-        return self._stored(queries.with_vector(model).where(t.versions.c.changed > since), batch)
+        embedded = (x.c.input_hash == p.c.input_hash) & (x.c.model == model)
+        query = _PASSAGES.add_columns(x.c.vector).join(x, embedded).where(v.c.changed > since)
+        for rows in self._batches(query, batch):
+            yield [read.stored(row) for row in rows]
 
     # Writing
 
@@ -320,7 +420,7 @@ class Store:
 
     def _renew_forces(self) -> None:
         """Compute the days in force again if another rule computed those that are stored."""
-        if self._number(select(t.store.c.force_rule)) >= keep.FORCE_RULE:
+        if self._number(select(store_row.c.force_rule)) >= keep.FORCE_RULE:
             return
         with self._writing() as connection:
             keep.renew_forces(connection)
@@ -329,7 +429,7 @@ class Store:
     def _writing(self) -> Iterator[Connection]:
         with self.database.writing() as connection:
             # Changes get sequential numbers even if a lost connection has released the writer lock.
-            connection.execute(select(t.store.c.id).with_for_update())
+            connection.execute(select(store_row.c.id).with_for_update())
             yield connection
 
     def _rows(self, query: Query, **values: object) -> Sequence[RowMapping]:
@@ -343,13 +443,14 @@ class Store:
     def _number(self, query: Query) -> int:
         return int(str(self._value(query)))
 
-    def _stored(self, query: Query, batch: int) -> Iterator[list[StoredPassage]]:
-        for rows in self._batches(query, batch):
-            yield [read.stored(row) for row in rows]
+    def _count(self, wanted: ColumnElement[bool]) -> int:
+        """The number of passages that match a condition."""
+        passages = select(func.count()).select_from(p.join(v, v.c.id == p.c.version_id))
+        return self._number(passages.where(wanted))
 
     def _batches(self, query: Query, size: int) -> Iterator[Sequence[RowMapping]]:
         """Passages by number. Writes between batches may change which passages follow."""
-        last, number = 0, t.passages.c.id
+        last, number = 0, p.c.id
         while rows := self._rows(query.where(number > last).order_by(number).limit(size)):
             last = rows[-1]["id"]
             yield rows

@@ -14,7 +14,14 @@ from typing import NamedTuple, Protocol
 
 from suffice.evidence.deduplicate import distinct
 from suffice.evidence.index import Found, gather, today
-from suffice.evidence.sanitize import examined, flag_exclusions, flag_notes, sanitized
+from suffice.evidence.sanitize import (
+    READER,
+    InstructionReader,
+    examined,
+    flag_exclusions,
+    flag_notes,
+    sanitized,
+)
 from suffice.gate.conflict.detect import Conflicts
 from suffice.gate.freshness import TimeAsked, When, asked_about, fresh, left_out
 from suffice.gate.missing import missing_aspects, missing_dates, next_steps
@@ -142,6 +149,7 @@ class Gate:
         conflicts: FindsConflicts | None = None,
         explain: Explain | None = None,
         clock: Callable[[], date] = today,
+        reader: InstructionReader = READER,
     ) -> None:
         settings = settings or GateSettings()
         if isinstance(policy, str):
@@ -153,11 +161,16 @@ class Gate:
         self.policy = chosen or open_policy(settings, verifier, self.explain.missing)
         self.conflicts = conflicts or Conflicts(verifier, settings.conflict)
         self.clock = clock
+        self.reader = reader
         self._embedder = embedder
 
     @classmethod
     def of(
-        cls, settings: CollectionSettings, embedder: Embedder, verifier: Verifier | None = None
+        cls,
+        settings: CollectionSettings,
+        embedder: Embedder,
+        verifier: Verifier | None = None,
+        reader: InstructionReader = READER,
     ) -> Gate:
         """The gate that the settings describe, for the drafter that they name."""
         synonyms = Synonyms.read(settings.search.synonyms)
@@ -171,6 +184,7 @@ class Gate:
             embedder=embedder,
             conflicts=Conflicts(verifier, gate.conflict),
             explain=explain,
+            reader=reader,
         )
 
     def may_draft(self, evidence: Evidence, decision: GateDecision) -> bool:
@@ -200,7 +214,7 @@ class Gate:
         when = when or asked_about(evidence.question, day)
         current, stale, _ = fresh(evidence, when, day)
         counted, copies = distinct(current, self.settings.diversity)
-        counted = examined(counted)
+        counted = examined(counted, self.reader)
         # The passages were selected for the time asked about, so the question is judged without it.
         read = sanitized(replace(counted, question=counted.wanted))
         decision = self._enough(adjusted(read, self.settings.kinds))

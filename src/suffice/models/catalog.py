@@ -109,7 +109,7 @@ def open_reader(settings: VerifierSettings) -> CrossEncoder:
     """The cross-encoder that orders what a search finds: the configured one, or the fast tier if
     the configured verifier is of another kind."""
     fits = settings.strong or settings.model == FAST or _has_card(settings.model)
-    return _reader(settings if fits else VerifierSettings(), os.getpid())
+    return _reader(settings if fits else VerifierSettings(threads=settings.threads), os.getpid())
 
 
 @cache
@@ -118,6 +118,12 @@ def _reader(settings: VerifierSettings, _process: int) -> CrossEncoder:
     verifier = _without_llm(settings)
     assert isinstance(verifier, CrossEncoder)
     return verifier
+
+
+@cache
+def open_fast(threads: int, _process: int) -> CrossEncoder:
+    """The built-in fast tier with so many threads, opened once."""
+    return _cross_encoder(weights(FAST), threads)
 
 
 def _has_card(model: str) -> bool:
