@@ -19,12 +19,12 @@ from suffice.errors import DocumentMissing
 from suffice.evidence import rows as read
 from suffice.evidence import writes as keep
 from suffice.evidence.rows import UPLOADED, Known, NewVersion, StoredPassage, Vectors, VersionInfo
+from suffice.evidence.split import spanning
 from suffice.evidence.tables import documents as d
 from suffice.evidence.tables import passages as p
 from suffice.evidence.tables import store as store_row
 from suffice.evidence.tables import vectors as x
 from suffice.evidence.tables import versions as v
-from suffice.evidence.split import spanning
 from suffice.sql.database import Database
 from suffice.sql.toolkit import (
     ColumnElement,
