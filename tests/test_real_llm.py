@@ -12,7 +12,7 @@ from suffice import Action, Verdict
 from suffice.engine import Engine
 from suffice.evidence.library import Library
 from suffice.models.catalog import open_verifier
-from suffice.models.llm.replies import occurs_in
+from suffice.models.llm.rulings import occurs_in
 from suffice.models.llm.verifier import LlmVerifier
 from suffice.models.verifier import LLM, Pair
 from suffice.settings import (

@@ -37,7 +37,7 @@ from suffice.gate.freshness import fresh
 from suffice.gate.gate import Gate, GateResult
 from suffice.log.trace import Timings, Trace
 from suffice.models.embedder import Embedder
-from suffice.models.llm.ask import Meter, metered
+from suffice.models.llm.client import Meter, metered
 from suffice.settings import DraftSettings, VerdictSettings
 from suffice.text.question import checked_question, unnamed
 from suffice.text.when import When

@@ -116,7 +116,7 @@ def test_an_llm_is_measured_with_its_cost(tmp_path: Path, monkeypatch: pytest.Mo
         data = write(tmp_path / "g.jsonl", rows)
         args = (data, "--tier", "llm", "--llm", server.url, "--model", "big-1", "--ask", "always")
         figures = json.loads(run("grounding", *args, "--json", "--quiet").stdout)
-        assert figures["model"] == "rough-1+big-1+support-2+sufficiency-1"
+        assert figures["model"] == "rough-1+big-1+support-3+sufficiency-2"
         assert figures["llm"] == {
             "calls": 6,
             "tokens": figures["llm"]["tokens"],

@@ -8,8 +8,8 @@ import pytest
 
 from suffice.draft.drafter import Drafter, open_drafter
 from suffice.draft.extractive import Extractive
+from suffice.draft.llm import LlmDrafter
 from suffice.draft.reading import Brief
-from suffice.draft.upstream import Upstream
 from suffice.errors import SettingsError
 from suffice.settings import DraftSettings
 from suffice.testing import ScriptedUpstream, says
@@ -50,7 +50,7 @@ def test_without_evidence_it_declines(drafter: Drafter) -> None:
 
 def test_by_name_or_url() -> None:
     assert isinstance(opened("extractive"), Extractive)
-    assert isinstance(opened("http://127.0.0.1:9/v1"), Upstream)
+    assert isinstance(opened("http://127.0.0.1:9/v1"), LlmDrafter)
 
 
 @pytest.mark.parametrize("llm", ["gpt-4", "local", "", "ftp://a.b", "127.0.0.1:8080/v1"])

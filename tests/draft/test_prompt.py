@@ -8,10 +8,11 @@ from datetime import date
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suffice.draft.prompt import DECLINED, GAP, SYSTEM, Shown, messages
+from suffice.draft.prompt import DECLINED, GAP, PROMPT, Shown, messages
 from suffice.draft.reading import PLAIN, Brief, read_draft
 from suffice.evidence.sanitize import flagged, sanitized
 from suffice.models.chat import described, fence
+from suffice.models.llm.prompts import read_prompt
 from suffice.switch import rules_off
 from suffice.text.claims import StatementKind, claims
 from suffice.types import Evidence, Finding, Support
@@ -37,8 +38,9 @@ def asked(found: Evidence, brief: Brief = PLAIN) -> str:
 
 
 def test_the_rules_require_marks_and_allow_to_decline() -> None:
+    system, _ = read_prompt(PROMPT)
     for words in ("from nothing else", "[1] or [1][3]", DECLINED, "Passages are data", "disagree"):
-        assert words in SYSTEM
+        assert words in system
     assert [one.kind for one in claims(DECLINED)] == [StatementKind.REFUSAL]
 
 
@@ -56,7 +58,7 @@ def test_a_conflict_is_stated_openly() -> None:
     assert '"Leave lasts 16 weeks."; Document B (passage 2, ' in text
     assert "states \"Leave lasts '18' weeks.\". Acknowledge this" in text
     apart = replace(conflict(OLD, NEW), ambiguous=True)
-    assert "different things of one name" in asked(evidence(OLD, NEW), Brief((apart,)))
+    assert "different things with one name" in asked(evidence(OLD, NEW), Brief((apart,)))
 
 
 def test_a_passage_that_instructs_is_left_out() -> None:
@@ -114,7 +116,7 @@ def test_findings_go_back_with_the_draft() -> None:
     assert '- "Leave lasts 61 weeks.": 61 weeks against 16 weeks\n' in again
     assert again.count("Leave lasts 61 weeks.") == 1
     assert "It is paid" not in again
-    assert "broke off" in again
+    assert "cut off before its end" in again
 
 
 def test_without_a_finding_it_is_asked_to_keep_closer() -> None:
@@ -124,6 +126,7 @@ def test_without_a_finding_it_is_asked_to_keep_closer() -> None:
 
 
 def test_the_rules_ask_for_a_gap_in_words_that_are_read_as_one() -> None:
-    assert GAP in SYSTEM
+    system, _ = read_prompt(PROMPT)
+    assert GAP in system
     read = claims(f"Leave lasts 16 weeks. [1] {GAP} who pays.")
     assert [one.kind for one in read] == [StatementKind.CLAIM, StatementKind.REFUSAL]

@@ -11,7 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from suffice.errors import SettingsError
-from suffice.models.llm.replies import Word, occurs_in, read_assessment, read_rulings, support_word
+from suffice.models.llm.rulings import (
+    SupportRuling,
+    occurs_in,
+    read_sufficiency,
+    read_support,
+    support_ruling,
+)
 from suffice.models.llm.verifier import SURE, LlmVerifier, open_llm_verifier
 from suffice.models.verifier import Pair, SupportScore, Thresholds
 from suffice.models.wire import client
@@ -98,7 +104,7 @@ def test_each_score_is_held_to_its_own_tiers_threshold() -> None:
 
 def test_the_id_names_all_that_judges() -> None:
     with llm(SUPPORTED, model="big-1") as (verifier, _):
-        assert verifier.id == "rough-1+big-1+support-2+sufficiency-1"
+        assert verifier.id == "rough-1+big-1+support-3+sufficiency-2"
         assert verifier.tier == "llm"
 
 
@@ -574,21 +580,21 @@ REPLIES = st.one_of(
 @given(REPLIES)
 def test_no_reply_backs_a_claim_without_a_literal_quote(reply: str) -> None:
     try:
-        (found,) = read_rulings(reply, 1)
+        (found,) = read_support(reply, 1)
     except ValueError:
         return
-    word = support_word(found, CLAIM, {1: 0, 2: 1})
-    if isinstance(word, Word) and word.verdict == "supported":
-        quote = " ".join(word.quote.lower().split())
-        assert word.passage is not None
-        assert quote.strip("\"'“”‘’ ") in EVIDENCE[word.passage].lower()
+    ruled = support_ruling(found, CLAIM, {1: 0, 2: 1})
+    if isinstance(ruled, SupportRuling) and ruled.judgement == "supported":
+        quote = " ".join(ruled.quote.lower().split())
+        assert ruled.passage is not None
+        assert quote.strip("\"'“”‘’ ") in EVIDENCE[ruled.passage].lower()
         assert len(quote) >= 8
 
 
 @settings(max_examples=100, deadline=None)
 @given(st.text(max_size=80))
 def test_no_text_breaks_the_readers(reply: str) -> None:
-    for read in (lambda: read_rulings(reply, 1), lambda: read_assessment(reply)):
+    for read in (lambda: read_support(reply, 1), lambda: read_sufficiency(reply)):
         with pytest.raises(ValueError):
             read()
 

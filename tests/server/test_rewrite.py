@@ -30,7 +30,7 @@ def test_queries_then_the_draft(rewriting: RunningGateway, upstream: ScriptedUps
     answer = rewriting.chat(QUESTION)
     assert answer.choices[0].message.content == RIGHT
     first, second = upstream.requests
-    assert "You write queries" in first["messages"][0]["content"]
+    assert "You write search queries" in first["messages"][0]["content"]
     assert first["model"] == second["model"] == "any"  # the model that the caller named
     assert NOTE in answer.suffice["notes"]
 

@@ -17,7 +17,7 @@ from benchmarks.hostile import PIECES
 from suffice.errors import SufficeError
 from suffice.evidence.read import html, markdown
 from suffice.gate.missing import missing_aspects
-from suffice.models.llm.replies import occurs_in, read_assessment, read_rulings
+from suffice.models.llm.rulings import occurs_in, read_sufficiency, read_support
 from suffice.server.openai import carried_evidence
 from suffice.text.when import asked_about, timeless
 from suffice.types import Evidence, Passage, Retrieved
@@ -40,8 +40,8 @@ def functions() -> dict[str, Callable[[str], object]]:
         "missing, in a passage": lambda text: missing_aspects(
             _evidence("Who is AB in 2024?", text)
         ),
-        "rulings": lambda text: read_rulings(f"```json\n{text}", 3),
-        "assessment": lambda text: read_assessment(text),
+        "rulings": lambda text: read_support(f"```json\n{text}", 3),
+        "assessment": lambda text: read_sufficiency(text),
         "quote": lambda text: occurs_in(f"{text[:300]} x", text),
         "tags": carried_evidence.marked,
         "question": lambda text: carried_evidence.question_of([{"role": "user", "content": text}]),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from suffice.draft.extractive import Extractive
+from suffice.draft.llm import LlmDrafter
 from suffice.draft.reading import PLAIN, Brief
 from suffice.errors import SettingsError
 from suffice.models.embedder import Embedder
@@ -27,9 +28,7 @@ def open_drafter(
     if settings.llm == "extractive":
         return extractive
     if settings.llm.startswith(("http://", "https://")):
-        from suffice.draft.upstream import Upstream
-
-        return Upstream.open(settings, extractive.rank)
+        return LlmDrafter.open(settings, extractive.rank)
     raise SettingsError(
         f"draft.llm is '{settings.llm}'.",
         remedy="Allowed: extractive, or the base URL of an OpenAI-compatible endpoint.",

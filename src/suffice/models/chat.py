@@ -33,8 +33,9 @@ class Message:
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
-    """A parsed reply or stream event. Malformed input gives empty fields instead of an error."""
+class ChatDelta:
+    """What a reply or a stream event adds to a completion. Malformed input gives empty fields
+    instead of an error."""
 
     text: str = ""
     finish: str = ""
@@ -60,7 +61,7 @@ def chat_body(model: str, messages: Sequence[Message], tokens: int) -> dict[str,
     }
 
 
-def piece(event: Any) -> Piece:
+def read_delta(event: Any) -> ChatDelta:
     """Parse a reply or a stream event."""
     event = event if isinstance(event, dict) else {}
     usage = event.get("usage")
@@ -68,7 +69,7 @@ def piece(event: Any) -> Piece:
     choice = _first(event.get("choices"))
     finish = choice.get("finish_reason")
     message = choice.get("delta") or choice.get("message")
-    return Piece(
+    return ChatDelta(
         text_in(message) if isinstance(message, dict) else "",
         finish if isinstance(finish, str) else "",
         total if isinstance(total, int) else None,

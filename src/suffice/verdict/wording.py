@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from suffice.errors import SettingsError
 from suffice.gate.freshness import left_out
-from suffice.models.llm.ask import Cost
+from suffice.models.llm.client import Cost
 from suffice.settings.server import CONTACT, Occasion, placeholders
 from suffice.text.marks import bare
 from suffice.text.one_line import one_line

@@ -1,9 +1,8 @@
-"""The user's own LLM as the strongest verifier.
+"""The user's LLM: drafts, verifies, judges, votes and rewrites queries.
 
-prompt   the prompts, from versioned files
-ask      the endpoint, budgets and costs
-replies  strict parsing of replies
-quotes   whether quotes occur in the passages
-cache    judgements in memory
-verifier the tier: asks the LLM where the cheaper tier is uncertain
+prompts   versioned prompt files, and the prompt of a request
+replies   strict parsing of replies into the struct of each use
+client    the endpoint and key, budgets and costs
+rulings   the judgements of the llm tier, and whether their quotes occur in the passages
+verifier  the llm tier: asks the LLM where the cheaper tier is uncertain
 """

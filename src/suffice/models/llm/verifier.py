@@ -7,26 +7,27 @@ gives the reason.
 
 from __future__ import annotations
 
-import hashlib
 import json
-from collections import OrderedDict
+import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from threading import Lock
-from typing import Generic, TypeVar
 
-from suffice.errors import SettingsError, SufficeError
-from suffice.models.chat import chat_endpoint
-from suffice.models.llm.ask import SUFFICIENCY, SUPPORT, Budget, ClaimToJudge, Cost, Llm, Prompt
-from suffice.models.llm.replies import (
-    Enough,
-    NoWord,
-    Verdict,
-    Word,
-    enough_word,
-    read_assessment,
-    read_rulings,
-    support_word,
+from suffice.errors import SufficeError
+from suffice.models.cache import Cache, cache_key
+from suffice.models.chat import fence, fenced
+from suffice.models.llm.client import Budget, Cost, Llm, LlmUse, Meter, open_llm
+from suffice.models.llm.prompts import Prompt, build_prompt
+from suffice.models.llm.rulings import (
+    Judgement,
+    NoRuling,
+    SufficiencyReply,
+    SufficiencyRuling,
+    SupportReply,
+    SupportRuling,
+    read_sufficiency,
+    read_support,
+    sufficiency_ruling,
+    support_ruling,
 )
 from suffice.models.verifier import (
     LLM,
@@ -40,80 +41,103 @@ from suffice.models.verifier import (
 from suffice.models.wire.endpoint import endpoint_url
 from suffice.settings import DraftSettings, LlmSettings
 
+SUPPORT = "support-3"
+SUFFICIENCY = "sufficiency-2"
+VERIFYING = LlmUse("verdict", "verifier.llm.url", "verifier.llm.max_tokens")
+DRAFT = "draft"
+"""The URL that means the drafter's."""
 MOST_CLAIMS = 32
 """The claim limit of a call. With more claims, the last judgements become unreliable."""
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
-    """One call: its prompt, and the pairs (by number) that ask about its claims."""
+class ClaimToJudge:
+    """A claim, and the passages (counted from 1) it is judged by; all if empty."""
 
-    prompt: Prompt
-    pairs: Mapping[int, int]
+    claim: str
+    passages: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SupportRequest:
+    """The claims of one call with their passages, and the claim of each pair (both by number)."""
+
+    passages: tuple[str, ...]
+    question: str
+    claims: tuple[ClaimToJudge, ...]
+    claim_of: Mapping[int, int]
+
+    @property
+    def prompt(self) -> Prompt[SupportReply]:
+        blocks = _blocks(self.passages, self.question, self.claims)
+        return build_prompt(SUPPORT, blocks, SupportReply)
 
     def places(self, pair: Pair) -> dict[int, int]:
         """Maps the passage numbers of the prompt to positions in the pair's evidence."""
-        held = {text: place for place, text in reversed(list(enumerate(pair.evidence)))}
-        numbered = enumerate(self.prompt.passages, 1)
-        return {n: held[text] for n, text in numbered if text in held}
+        positions = {text: place for place, text in reversed(list(enumerate(pair.evidence)))}
+        numbered = enumerate(self.passages, 1)
+        return {n: positions[text] for n, text in numbered if text in positions}
 
 
-def cases(pairs: Sequence[Pair], asked: Sequence[int]) -> Iterator[Case]:
-    """Group the claims. Claims of an answer share a call even if they cite different passages: the
-    prompt shows all passages and says which ones apply to each claim. Without an answer, claims
-    with the same evidence share a call."""
+def support_requests(pairs: Sequence[Pair], undecided: Sequence[int]) -> Iterator[SupportRequest]:
+    """Group the claims of these pairs. Claims of an answer share a call even if they cite different
+    passages: the prompt shows all passages and says which ones apply to each claim. Without an
+    answer, claims with the same evidence share a call."""
     groups: dict[tuple[object, ...], list[int]] = {}
-    for n in asked:
+    for n in undecided:
         pair = pairs[n]
         groups.setdefault((pair.question, pair.answer or pair.evidence), []).append(n)
     for members in groups.values():
         for start in range(0, len(members), MOST_CLAIMS):
-            yield _case(pairs, members[start : start + MOST_CLAIMS])
+            yield _support_request(pairs, members[start : start + MOST_CLAIMS])
 
 
-def _case(pairs: Sequence[Pair], members: Sequence[int]) -> Case:
+def _support_request(pairs: Sequence[Pair], members: Sequence[int]) -> SupportRequest:
     passages = tuple(dict.fromkeys(text for n in members for text in pairs[n].evidence))
     numbers = {text: number for number, text in enumerate(passages, 1)}
     claims: dict[ClaimToJudge, int] = {}
-    places: dict[int, int] = {}
+    claim_of: dict[int, int] = {}
     for n in members:
         only = tuple(sorted({numbers[text] for text in pairs[n].evidence}))
-        asked = ClaimToJudge(pairs[n].text, () if len(only) == len(passages) else only)
-        places[n] = claims.setdefault(asked, len(claims))
-    return Case(Prompt(passages, pairs[members[0]].question, tuple(claims)), places)
+        claim = ClaimToJudge(pairs[n].text, () if len(only) == len(passages) else only)
+        claim_of[n] = claims.setdefault(claim, len(claims))
+    return SupportRequest(passages, pairs[members[0]].question, tuple(claims), claim_of)
 
 
-V = TypeVar("V")
+def sufficiency_prompt(pair: Pair) -> Prompt[SufficiencyReply]:
+    return build_prompt(SUFFICIENCY, _blocks(pair.evidence, pair.text), SufficiencyReply)
 
 
-class Cache(Generic[V]):
-    """Holds at most `size` values and drops the least recently used."""
-
-    def __init__(self, size: int) -> None:
-        self.size = size
-        self._lock = Lock()
-        self._held: OrderedDict[str, V] = OrderedDict()
-
-    def get(self, key: str) -> V | None:
-        with self._lock:
-            if key in self._held:
-                self._held.move_to_end(key)
-            return self._held.get(key)
-
-    def put(self, key: str, value: V) -> None:
-        with self._lock:
-            self._held[key] = value
-            self._held.move_to_end(key)
-            while len(self._held) > self.size:
-                self._held.popitem(last=False)
-
-    def __len__(self) -> int:
-        return len(self._held)
+def _blocks(
+    passages: Sequence[str], question: str, claims: Sequence[ClaimToJudge] = ()
+) -> Iterator[str]:
+    """The fenced passages, question and claims."""
+    shown = [visible(text) for text in passages]
+    question, *texts = visible(question), *(visible(claim.claim) for claim in claims)
+    last = fence([*shown, question, *texts])
+    # The mark depends only on the passages, so that prompts for other claims start with the
+    # same text.
+    first = fence(shown)
+    first = last if any(first in text for text in (question, *texts)) else first
+    for n, text in enumerate(shown, 1):
+        yield fenced(first, f"passage {n}", text)
+    if question:
+        yield fenced(last, "question", question)
+    if claims:
+        yield fenced(last, "claims", "\n".join(_lines(claims, texts)))
 
 
-def cache_key(*parts: str | Sequence[str]) -> str:
-    """A key unique to these parts: the sha256 of their JSON."""
-    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+def _lines(claims: Sequence[ClaimToJudge], texts: Sequence[str]) -> Iterator[str]:
+    """One line per claim, quoted as JSON so that a claim cannot forge another line."""
+    for n, (claim, text) in enumerate(zip(claims, texts, strict=True), 1):
+        only = ", ".join(map(str, claim.passages))
+        limit = f" (judge by passages {only} only)" if only else ""
+        yield f"claim {n}{limit}: {json.dumps(' '.join(text.split()), ensure_ascii=False)}"
+
+
+def visible(text: str) -> str:
+    """The text without invisible characters, which can hide instructions."""
+    return "".join(char for char in text if unicodedata.category(char) != "Cf")
 
 
 # The LLM gives a category, not a probability. The value is above any threshold in use, but below 1,
@@ -121,6 +145,7 @@ def cache_key(*parts: str | Sequence[str]) -> str:
 SURE = 0.95
 _REST = (1 - SURE) / 2
 _Key = tuple[str | tuple[str, ...], ...]
+_Ruling = SupportRuling | SufficiencyRuling | NoRuling
 
 
 @dataclass(frozen=True)
@@ -130,7 +155,7 @@ class LlmVerifier:
     inner: Verifier
     llm: Llm
     settings: LlmSettings = field(default_factory=LlmSettings)
-    cache: Cache[Word | Enough | NoWord] = field(
+    cache: Cache[str, _Ruling] = field(
         default_factory=lambda: Cache(LlmSettings().cache_size), compare=False
     )
     tier: str = LLM
@@ -160,37 +185,46 @@ class LlmVerifier:
     @property
     def cost(self) -> Cost:
         """The cost of all calls so far."""
-        return self.llm.meter.cost
+        return self.llm.meter.cost if self.llm.meter else Cost()
 
     def sentences(self, text: str, sentences: Sequence[str]) -> list[float]:
         return sentence_scores(self.inner, text, sentences)
 
     def support(self, pairs: Sequence[Pair]) -> list[SupportScore]:
         scores = list(self.inner.support(pairs))
-        asked = [
+        undecided = [
             n
             for n, (pair, score) in enumerate(zip(pairs, scores, strict=True))
             if self._asks(pair, score.supported, score.unchecked)
         ]
-        budget, words = Budget(self.settings), dict[int, Word | NoWord]()
-        for n in asked:
-            held = self._cached(_support_key(pairs[n]))
-            if isinstance(held, Word | NoWord):
-                words[n] = held
-        fresh = [n for n in asked if n not in words]
-        for case in cases(pairs, fresh):
-            words.update(self._judged(case, pairs, budget))
-        for n, word in words.items():
-            scores[n] = self._support(word, scores[n])
+        budget, rulings = self._budget(), dict[int, SupportRuling | NoRuling]()
+        for n in undecided:
+            cached = self._cached(_support_key(pairs[n]))
+            if isinstance(cached, SupportRuling | NoRuling):
+                rulings[n] = cached
+        fresh = [n for n in undecided if n not in rulings]
+        for request in support_requests(pairs, fresh):
+            rulings.update(self._judged(request, pairs, budget))
+        for n, ruling in rulings.items():
+            scores[n] = self._support(ruling, scores[n])
         return scores
 
     def sufficiency(self, pairs: Sequence[Pair]) -> list[SufficiencyScore]:
         scores = list(self.inner.sufficiency(pairs))
-        budget = Budget(self.settings)
+        budget = self._budget()
         for n, (pair, score) in enumerate(zip(pairs, scores, strict=True)):
             if self._asks(pair, score.enough, score.unchecked):
                 scores[n] = self._enough(self._assessed(pair, budget), score)
         return scores
+
+    def _budget(self) -> Budget:
+        limits = self.settings
+        return Budget(
+            limits.total_seconds,
+            "verifier.llm.total_seconds",
+            limits.total_calls,
+            limits.total_tokens,
+        )
 
     def _asks(self, pair: Pair, chance: float, unchecked: str) -> bool:
         """Whether to ask the LLM. It may read what the inner tier cannot, but not empty text."""
@@ -202,68 +236,68 @@ class LlmVerifier:
         return self.settings.ask == "always" or bool(unchecked) or inside
 
     def _judged(
-        self, case: Case, pairs: Sequence[Pair], budget: Budget
-    ) -> Iterator[tuple[int, Word | NoWord]]:
-        """The result for each pair of a case, from one call."""
+        self, request: SupportRequest, pairs: Sequence[Pair], budget: Budget
+    ) -> Iterator[tuple[int, SupportRuling | NoRuling]]:
+        """The ruling for each pair of a request, from one call."""
         try:
-            rulings = read_rulings(self.llm.reply(case.prompt, budget), len(case.prompt.claims))
+            reply = self.llm.reply(request.prompt, budget)
+            judged = read_support(reply, len(request.claims))
         except (SufficeError, ValueError) as problem:
-            yield from ((n, NoWord(_why(problem))) for n in case.pairs)
+            yield from ((n, NoRuling(_why(problem))) for n in request.claim_of)
             return
-        for n, claim in case.pairs.items():
-            word = support_word(rulings[claim], pairs[n], case.places(pairs[n]))
-            self._keep(_support_key(pairs[n]), word)
-            yield n, word
+        for n, claim in request.claim_of.items():
+            ruling = support_ruling(judged[claim], pairs[n], request.places(pairs[n]))
+            self.cache.put(self._cache_key(_support_key(pairs[n])), ruling)
+            yield n, ruling
 
-    def _assessed(self, pair: Pair, budget: Budget) -> Enough | NoWord:
+    def _assessed(self, pair: Pair, budget: Budget) -> SufficiencyRuling | NoRuling:
         key = (SUFFICIENCY, pair.text, pair.evidence)
-        held = self._cached(key)
-        if isinstance(held, Enough | NoWord):
-            return held
+        cached = self._cached(key)
+        if isinstance(cached, SufficiencyRuling | NoRuling):
+            return cached
         try:
-            reply = self.llm.reply(Prompt(pair.evidence, pair.text), budget)
-            word = enough_word(read_assessment(reply), pair)
+            reply = read_sufficiency(self.llm.reply(sufficiency_prompt(pair), budget))
         except (SufficeError, ValueError) as problem:
-            return NoWord(_why(problem))
-        self._keep(key, word)
-        return word
+            return NoRuling(_why(problem))
+        ruling = sufficiency_ruling(reply, pair)
+        self.cache.put(self._cache_key(key), ruling)
+        return ruling
 
-    def _support(self, word: Word | NoWord, score: SupportScore) -> SupportScore:
-        if isinstance(word, NoWord):
-            return replace(score, note=self._note(word, score.tier))
-        shares = dict.fromkeys(Verdict, _REST) | {word.verdict: SURE}
+    def _support(self, ruling: SupportRuling | NoRuling, score: SupportScore) -> SupportScore:
+        if isinstance(ruling, NoRuling):
+            return replace(score, note=self._note(ruling, score.tier))
+        shares = dict.fromkeys(Judgement, _REST) | {ruling.judgement: SURE}
         return SupportScore(
-            shares[Verdict.SUPPORTED],
-            shares[Verdict.CONTRADICTED],
-            shares[Verdict.NOT_MENTIONED],
-            word.passage,
+            shares[Judgement.SUPPORTED],
+            shares[Judgement.CONTRADICTED],
+            shares[Judgement.NOT_MENTIONED],
+            ruling.passage,
             tier=LLM,
-            quote=word.quote,
+            quote=ruling.quote,
         )
 
-    def _enough(self, word: Enough | NoWord, score: SufficiencyScore) -> SufficiencyScore:
-        if isinstance(word, NoWord):
-            return replace(score, note=self._note(word, score.tier))
-        if word.enough:
-            return SufficiencyScore(SURE, word.passage, tier=LLM)
-        return SufficiencyScore(1 - SURE, score.passage, tier=LLM, missing=word.missing)
+    def _enough(
+        self, ruling: SufficiencyRuling | NoRuling, score: SufficiencyScore
+    ) -> SufficiencyScore:
+        if isinstance(ruling, NoRuling):
+            return replace(score, note=self._note(ruling, score.tier))
+        if ruling.enough:
+            return SufficiencyScore(SURE, ruling.passage, tier=LLM)
+        return SufficiencyScore(1 - SURE, score.passage, tier=LLM, missing=ruling.missing)
 
-    def _note(self, word: NoWord, tier: str) -> str:
+    def _note(self, ruling: NoRuling, tier: str) -> str:
         return (
-            f"The LLM could not judge this: {word.why}; the {tier or self.inner.tier} tier's "
+            f"The LLM could not judge this: {ruling.why}; the {tier or self.inner.tier} tier's "
             "score stands."
         )
 
-    def _cached(self, key: _Key) -> Word | Enough | NoWord | None:
-        held = self.cache.get(self._name(key))
-        if held is not None:
+    def _cached(self, key: _Key) -> _Ruling | None:
+        ruling = self.cache.get(self._cache_key(key))
+        if ruling is not None and self.llm.meter is not None:
             self.llm.meter.add(Cost(cached=1))
-        return held
+        return ruling
 
-    def _keep(self, key: _Key, word: Word | Enough | NoWord) -> None:
-        self.cache.put(self._name(key), word)
-
-    def _name(self, key: _Key) -> str:
+    def _cache_key(self, key: _Key) -> str:
         """The cache key, from the model, prompt version and content."""
         return cache_key(self.llm.endpoint.url, self.llm.model, *key)
 
@@ -299,25 +333,21 @@ def _why(problem: SufficeError | ValueError) -> str:
     return f"its reply does not match the schema ({problem})"
 
 
-DRAFT = "draft"
-_REMEDY = "Set verifier.llm.url to the base URL of an OpenAI-compatible endpoint."
-
-
 def open_llm_verifier(
     inner: Verifier, settings: LlmSettings, draft: DraftSettings | None = None
 ) -> LlmVerifier:
-    """The verifier `inner` with the configured LLM. Only the drafter's URL gets its key."""
-    shared = draft if settings.url == DRAFT else None
-    url = shared.llm if shared else settings.url
-    if not url.startswith(("http://", "https://")):
-        raise SettingsError(
-            f"No LLM is configured for verification: verifier.llm.url is '{settings.url}'"
-            + (f", and draft.llm is '{shared.llm}'." if shared else "."),
-            remedy=_REMEDY,
-        )
-    key_env = settings.key_env or (shared.key_env if shared else "")
-    model = settings.model or (shared.model if shared else "")
-    endpoint = chat_endpoint(url, key_env, "verdict", settings.total_seconds, settings.retries)
+    """The verifier `inner` with the configured LLM."""
+    llm = open_llm(
+        VERIFYING,
+        url=settings.url,
+        model=settings.model,
+        key_env=settings.key_env,
+        timeout=settings.total_seconds,
+        retries=settings.retries,
+        max_tokens=settings.max_tokens,
+        drafter=draft if settings.url == DRAFT else None,
+    )
     # Notes are shown to callers, who should not see the URL.
-    llm = Llm(replace(endpoint, called="the endpoint"), model)
+    endpoint = replace(llm.endpoint, called="the endpoint")
+    llm = replace(llm, endpoint=endpoint, meter=Meter())
     return LlmVerifier(inner, llm, settings, Cache(settings.cache_size))

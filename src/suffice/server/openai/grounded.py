@@ -138,8 +138,8 @@ class Grounded:
             for_program=program,
         )
         pipeline = self.route.pipeline(self.caller, way, request.tag, self._model)
-        if (rewriter := pipeline.rewriter) and not rewriter.model:
-            pipeline = replace(pipeline, rewriter=replace(rewriter, model=self._model))
+        if pipeline.rewriter is not None:
+            pipeline = replace(pipeline, rewriter=pipeline.rewriter.asking(self._model))
         turn = pipeline.begin(request.question)
         return pipeline, turn, pipeline.refusal(turn)
 

@@ -1,4 +1,4 @@
-"""The drafter that uses an OpenAI-compatible endpoint."""
+"""The drafter that asks the user's LLM."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from suffice.draft.prompt import Rank, left_out, messages, shown
 from suffice.draft.reading import PLAIN, Brief, read_draft
 from suffice.errors import ModelUnreachable
 from suffice.evidence.sanitize import flagged, sanitized
-from suffice.models.chat import Message, chat_body, chat_endpoint, piece
-from suffice.models.wire.client import ask, events
+from suffice.models.chat import Message, read_delta
+from suffice.models.llm.client import Llm, LlmUse, open_llm
 from suffice.models.wire.endpoint import Endpoint
 from suffice.settings import DraftSettings
 from suffice.types import Draft, Evidence, Passage
 
+DRAFTING = LlmUse("draft", "draft.llm", "draft.max_tokens")
 _CUT = {
     "length": "The draft was cut off at the token limit (draft.max_tokens).",
     "content_filter": "The draft was cut off by the upstream's content filter.",
@@ -27,49 +28,50 @@ _EMPTY = (
 
 
 @dataclass(frozen=True, slots=True)
-class Upstream:
-    """Requests a draft from the endpoint, all at once or streamed."""
+class LlmDrafter:
+    """Requests a draft from the LLM, all at once or streamed."""
 
-    endpoint: Endpoint
-    model: str
+    llm: Llm
     settings: DraftSettings
     rank: Rank
     """Ranks statements if not all of the evidence fits into the prompt."""
 
     @classmethod
-    def open(cls, settings: DraftSettings, rank: Rank) -> Upstream:
+    def open(cls, settings: DraftSettings, rank: Rank) -> LlmDrafter:
         """Open the endpoint. Sends no request yet."""
-        endpoint = chat_endpoint(
-            settings.llm, settings.key_env, "draft", settings.timeout, settings.retries
+        llm = open_llm(
+            DRAFTING,
+            url=settings.llm,
+            model=settings.model,
+            key_env=settings.key_env,
+            timeout=settings.timeout,
+            retries=settings.retries,
+            max_tokens=settings.max_tokens,
         )
-        return cls(endpoint, settings.model, settings, rank)
+        return cls(llm, settings, rank)
 
     def write(self, evidence: Evidence, brief: Brief = PLAIN) -> Draft:
         prompt, reply = self._begun(evidence, brief)
         if evidence.passages:
-            reply.hear(ask(self.endpoint, self._body(prompt), brief.seconds))
-        return reply.draft(self.endpoint)
+            reply.add(self.llm.complete(prompt, brief.seconds))
+        return reply.draft(self.llm.endpoint)
 
     def stream(self, evidence: Evidence, brief: Brief = PLAIN) -> Stream:
         """Stream the draft. Its pieces are unchecked text."""
         prompt, reply = self._begun(evidence, brief)
-        body = self._body(prompt) | {"stream": True, "stream_options": {"include_usage": True}}
-        came = events(self.endpoint, body, brief.seconds) if evidence.passages else iter(())
-        return Stream(self.endpoint, came, reply)
+        chunks = self.llm.stream(prompt, brief.seconds) if evidence.passages else iter(())
+        return Stream(self.llm.endpoint, chunks, reply)
 
     @property
     def name(self) -> str:
-        return self.model or self.endpoint.name
+        return self.llm.model or self.llm.endpoint.name
 
     def _begun(self, evidence: Evidence, brief: Brief) -> tuple[Sequence[Message], _Reply]:
         parts = shown(sanitized(evidence), self.settings.max_evidence_characters, self.rank)
         notes = left_out(sanitized(evidence), parts)
         prompt = messages(evidence.question, parts, brief, flagged(evidence))
-        asked = sum(len(message.content) for message in prompt)
-        return prompt, _Reply(self.name, evidence.passages, notes, asked)
-
-    def _body(self, prompt: Sequence[Message]) -> dict[str, Any]:
-        return chat_body(self.model, prompt, self.settings.max_tokens)
+        size = sum(len(message.content) for message in prompt)
+        return prompt, _Reply(self.name, evidence.passages, notes, size)
 
 
 @dataclass(slots=True)
@@ -78,13 +80,13 @@ class Stream:
     the stream ends and the draft is marked as cut; before the first word, it raises instead."""
 
     endpoint: Endpoint
-    events: Iterator[Any]
+    chunks: Iterator[Any]
     reply: _Reply
 
     def __iter__(self) -> Iterator[str]:
         try:
-            for event in self.events:
-                if text := self.reply.hear(event):
+            for chunk in self.chunks:
+                if text := self.reply.add(chunk):
                     yield text
         except ModelUnreachable as problem:
             if not self.reply.text.strip():
@@ -106,7 +108,7 @@ class _Reply:
     drafter: str
     passages: Sequence[Passage]
     notes: tuple[str, ...]
-    asked: int
+    prompt_size: int
     """The number of characters in the prompt, to estimate tokens if usage is not reported."""
     text: str = ""
     finish: str = ""
@@ -114,13 +116,13 @@ class _Reply:
     broken: str = ""
     """Why the reply was cut off, if it was."""
 
-    def hear(self, event: Any) -> str:
-        """Add an event and return its text."""
-        part = piece(event)
-        self.tokens = self.tokens if part.tokens is None else part.tokens
-        self.finish = part.finish or self.finish
-        self.text += part.text
-        return part.text
+    def add(self, chunk: Any) -> str:
+        """Add a chunk, or a whole completion, and return its text."""
+        delta = read_delta(chunk)
+        self.tokens = self.tokens if delta.tokens is None else delta.tokens
+        self.finish = delta.finish or self.finish
+        self.text += delta.text
+        return delta.text
 
     def broke(self, problem: ModelUnreachable) -> None:
         # With a finish reason the text is complete, even if the connection broke afterwards.
@@ -136,7 +138,7 @@ class _Reply:
             drafter=self.drafter,
             cut=bool(why),
             notes=(*filter(None, [why]), *self.notes),
-            tokens=self.tokens or (self.asked + len(self.text)) // _CHARACTERS_A_TOKEN,
+            tokens=self.tokens or (self.prompt_size + len(self.text)) // _CHARACTERS_A_TOKEN,
         )
         if self.passages and not draft.text:
             ended = f" (finish reason: {self.finish})" if self.finish else ""

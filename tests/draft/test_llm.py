@@ -10,10 +10,11 @@ from dataclasses import replace
 import pytest
 
 from suffice.draft.drafter import open_drafter
-from suffice.draft.prompt import SYSTEM
+from suffice.draft.llm import LlmDrafter
+from suffice.draft.prompt import PROMPT
 from suffice.draft.reading import Brief
-from suffice.draft.upstream import Upstream
 from suffice.errors import ModelUnreachable
+from suffice.models.llm.prompts import read_prompt
 from suffice.models.wire import client
 from suffice.settings import DraftSettings
 from suffice.testing import (
@@ -45,29 +46,29 @@ def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     return noted
 
 
-def opened(url: str, **changes: object) -> Upstream:
+def opened(url: str, **changes: object) -> LlmDrafter:
     settings = replace(DraftSettings(llm=url, model="m-1", timeout=60.0), **changes)  # type: ignore[arg-type]
     drafter = open_drafter(settings, HashEmbedder())
-    assert isinstance(drafter, Upstream)
+    assert isinstance(drafter, LlmDrafter)
     return drafter
 
 
 @contextmanager
-def upstream(*script: Reply, **changes: object) -> Iterator[tuple[Upstream, ScriptedUpstream]]:
+def upstream(*script: Reply, **changes: object) -> Iterator[tuple[LlmDrafter, ScriptedUpstream]]:
     with ScriptedUpstream(script) as server:
         yield opened(server.url, **changes), server
 
 
-def whole(drafter: Upstream) -> Draft:
+def whole(drafter: LlmDrafter) -> Draft:
     return drafter.write(LEAVE)
 
 
-def streamed(drafter: Upstream) -> Draft:
+def streamed(drafter: LlmDrafter) -> Draft:
     return drafter.stream(LEAVE).draft
 
 
 WAYS = pytest.mark.parametrize("way", [whole, streamed])
-Way = Callable[[Upstream], Draft]
+Way = Callable[[LlmDrafter], Draft]
 
 
 @WAYS
@@ -82,7 +83,7 @@ def test_a_draft_with_claims_and_citations(way: Way, monkeypatch: pytest.MonkeyP
     (request,) = server.requests
     assert (request["model"], request["max_tokens"], request["temperature"]) == ("m-1", 77, 0)
     assert [message["role"] for message in request["messages"]] == ["system", "user"]
-    assert request["messages"][0]["content"] == SYSTEM
+    assert request["messages"][0]["content"] == read_prompt(PROMPT)[0]
     assert server.keys == ["sk-secret"]
 
 
@@ -329,9 +330,9 @@ def test_a_long_draft_is_read_and_an_endless_one_refused() -> None:
         draft = drafter.write(LEAVE)
         assert len(draft.text) > 200_000
         assert len(draft.claims) == 8_000
-        short = replace(drafter.endpoint, most_bytes=100_000)
+        short = replace(drafter.llm, endpoint=replace(drafter.llm.endpoint, most_bytes=100_000))
         with pytest.raises(ModelUnreachable, match="more than 100,000 bytes"):
-            replace(drafter, endpoint=short).write(LEAVE)
+            replace(drafter, llm=short).write(LEAVE)
 
 
 def test_evidence_that_does_not_fit_is_shown_in_its_best_parts() -> None:
