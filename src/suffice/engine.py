@@ -283,11 +283,13 @@ class Assembly:
         model: str = "",
     ) -> Pipeline:
         """The pipeline for a caller. `uncited`: drafts have no citations. `model` is the requested
-        one, for an LLM verifier without a model of its own."""
+        one, for an LLM that verifies or rewrites queries and has no model of its own."""
+        rewriter = self.base.rewriter
         return replace(
             self.base,
             retriever=retriever,
             checks=self.checks(caller.allowed, uncited=uncited, model=model),
+            rewriter=rewriter and rewriter.asking(model),
             record=self.recorder(caller),
         )
 

@@ -28,7 +28,7 @@ from suffice.checks.verbatim import Verbatim
 from suffice.deadline import within
 from suffice.draft.drafter import Drafter
 from suffice.draft.reading import Brief, as_shown
-from suffice.draft.revision import Revised, Round, revise
+from suffice.draft.revision import Round, revise
 from suffice.errors import ModelError
 from suffice.evidence.index import Retriever, today
 from suffice.evidence.retrieve import Rewriter, find, retriever_at, time_of
@@ -63,7 +63,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class GatedQuestion:
     """One question in progress: the evidence with the gate decision, how the evidence was found,
     the evidence with the drafter's parts marked, and the time taken so far."""
 
@@ -113,16 +113,28 @@ class Pipeline:
         """`answer` without blocking the event loop."""
         return await asyncio.to_thread(self.answer, question, earlier)
 
+    def retrieve_and_gate(self, question: str) -> GateResult:
+        """The evidence for the time asked about, with the recorded gate decision. Nothing is
+        drafted."""
+        timings = Timings()
+        gated, trace = self._search_and_gate(question, timings)
+        return self._with_gate_recorded(gated, trace, timings)
+
+    def search(self, question: str) -> Evidence:
+        """The passages for the time asked about. Nothing is decided, drafted or recorded."""
+        current = examined(fresh(*self._search(question, Timings())).evidence, self.reader)
+        return replace(current, notes=(*current.notes, *flag_notes(current)))
+
     # The steps of `answer`, for callers that obtain the draft themselves (the gateway).
 
-    def begin(self, question: str, earlier: Sequence[Verdict] = ()) -> Turn:
+    def begin(self, question: str, earlier: Sequence[Verdict] = ()) -> GatedQuestion:
         """Retrieve the evidence and run the gate."""
         timings = Timings()
         gated, trace = self._search_and_gate(checked_question(question), timings)
         before = examined(Evidence("", served_answers(earlier)), self.reader).items
         return self._turn(gated, replace(trace, earlier=before), timings)
 
-    def refusal(self, turn: Turn) -> Verdict | None:
+    def refusal(self, turn: GatedQuestion) -> Verdict | None:
         """The verdict if nothing may be drafted; `None` if a draft may be written."""
         evidence, gate = turn.gated
         if gate.level is Level.CONFLICT:
@@ -131,14 +143,22 @@ class Pipeline:
             return None
         return refused_by_gate(evidence, gate)
 
-    def check_draft(self, turn: Turn, draft: Draft) -> tuple[Finding, ...]:
+    def write_draft(self, turn: GatedQuestion, brief: Brief) -> Draft:
+        """The drafter's draft, with the text that a reader sees."""
+        return as_shown(self.drafter.write(turn.read, brief), turn.read.passages)
+
+    def check_draft(self, turn: GatedQuestion, draft: Draft) -> tuple[Finding, ...]:
         """The findings on a draft, with verified answers of earlier turns as evidence."""
         before = turn.trace.earlier
         known = replace(turn.read, items=(*turn.read.items, *before), earlier=len(before))
         with turn.timings.measure("check"), metered(turn.verifying):
             return self.check(draft, known)
 
-    def conclude(self, turn: Turn, rounds: Sequence[Round]) -> Verdict:
+    def check(self, draft: Draft, evidence: Evidence) -> tuple[Finding, ...]:
+        """The findings of all checks. Instructions to the model are not evidence."""
+        return judged(self.checks, draft, evidence)
+
+    def conclude(self, turn: GatedQuestion, rounds: Sequence[Round]) -> Verdict:
         """The verdict on the last draft, or on a rescued version of it."""
         last, gate = rounds[-1], turn.gated.decision
         routes = read_routes(self.verdict_settings.routes)
@@ -162,14 +182,14 @@ class Pipeline:
         asked = wording.verified(turn.verifying.cost)
         return replace(verdict, attempts=attempts, notes=(*verdict.notes, *asked))
 
-    def quote_instead(self, turn: Turn, problem: ModelError) -> Verdict:
+    def quote_instead(self, turn: GatedQuestion, problem: ModelError) -> Verdict:
         """Quote the evidence because no draft could be written; raise the problem if quoting is
         impossible."""
         if not self.quotes or not self.verdict_settings.rescue:
             raise problem
         return self._quoted(unwritten(turn.read, turn.gated.decision, str(problem)))
 
-    def record_verdict(self, turn: Turn, verdict: Verdict) -> Verdict:
+    def record_verdict(self, turn: GatedQuestion, verdict: Verdict) -> Verdict:
         """Record the verdict before it is returned, and report a knowledge gap to the webhook."""
         if self.record is not None:
             trace = replace(turn.trace, timings=turn.timings.stages)
@@ -179,6 +199,10 @@ class Pipeline:
             request_document(verdict, self.verdict_settings.gap_webhook)
         return verdict
 
+    def record_gate(self, turn: GatedQuestion) -> GateDecision:
+        """Record the gate decision when no verdict follows because the model calls tools."""
+        return self._with_gate_recorded(turn.gated, turn.trace, turn.timings).decision
+
     def override(self, gated: GateResult, trace: Trace, note: str) -> tuple[Verdict, Trace]:
         """Draft and check an answer after a person has overridden a closed gate; `note` says who
         did so and why. The verdict is CAVEAT at best and is not recorded here."""
@@ -186,35 +210,37 @@ class Pipeline:
         verdict = overridden(self._answer(turn), note)
         return verdict, replace(trace, timings=turn.timings.stages)
 
-    def _turn(self, gated: GateResult, trace: Trace, timings: Timings) -> Turn:
-        read = self.filter(gated.evidence) if self.filter else gated.evidence
-        return Turn(gated, trace, read, timings)
+    def _search_and_gate(self, question: str, timings: Timings) -> tuple[GateResult, Trace]:
+        evidence, when, day = self._search(question, timings)
+        apply_gate = timings.measured("gate", self.gate.apply)
+        return apply_gate(evidence, when, day), Trace(evidence, when, day)
 
-    def _answer(self, turn: Turn) -> Verdict:
+    def _search(self, question: str, timings: Timings) -> tuple[Evidence, When, date]:
+        day = self.clock()
+        when = time_of(question, self.retriever, day)
+        retriever = retriever_at(self.retriever, when, day)
+        asked = Evidence(question, subject=unnamed(self.subject, question))
+        with timings.measure("search"):
+            return find(retriever, asked, self.embedder, self.rewriter), when, day
+
+    def _turn(self, gated: GateResult, trace: Trace, timings: Timings) -> GatedQuestion:
+        read = self.filter(gated.evidence) if self.filter else gated.evidence
+        return GatedQuestion(gated, trace, read, timings)
+
+    def _answer(self, turn: GatedQuestion) -> Verdict:
         try:
-            revised = self._drafted(turn)
+            revised = revise(
+                turn.timings.measured("draft", lambda brief: self.write_draft(turn, brief)),
+                lambda draft: self.check_draft(turn, draft),
+                self.draft_settings,
+                Brief(conflicts=turn.gated.decision.conflicts),
+            )
         except ModelError as problem:
             return self.quote_instead(turn, problem)
         return self.conclude(turn, revised.rounds)
 
-    def _drafted(self, turn: Turn) -> Revised:
-        return revise(
-            turn.timings.measured("draft", lambda brief: self.write_draft(turn, brief)),
-            lambda draft: self.check_draft(turn, draft),
-            self.draft_settings,
-            Brief(conflicts=turn.gated.decision.conflicts),
-        )
-
-    def write_draft(self, turn: Turn, brief: Brief) -> Draft:
-        """The drafter's draft, with the text that a reader sees."""
-        return as_shown(self.drafter.write(turn.read, brief), turn.read.passages)
-
-    def check(self, draft: Draft, evidence: Evidence) -> tuple[Finding, ...]:
-        """The findings of all checks. Instructions to the model are not evidence."""
-        return judged(self.checks, draft, evidence)
-
     def _rescued(
-        self, turn: Turn, verdict: Verdict, last: Round, assessment: Assessment
+        self, turn: GatedQuestion, verdict: Verdict, last: Round, assessment: Assessment
     ) -> Verdict:
         """The first version that can be released: with corrected citations, trimmed to its backed
         claims or, if the drafter failed, replaced by quotations."""
@@ -242,37 +268,8 @@ class Pipeline:
         second = decide(verdict.evidence, verdict.gate, other, findings, routes)
         return rescued(second, how, verdict) if second.served else verdict
 
-    def search(self, question: str) -> Evidence:
-        """The passages for the time asked about. Nothing is decided, drafted or recorded."""
-        current = examined(fresh(*self._search(question, Timings())).evidence, self.reader)
-        return replace(current, notes=(*current.notes, *flag_notes(current)))
-
-    def retrieve_and_gate(self, question: str) -> GateResult:
-        """The evidence for the time asked about, with the recorded gate decision. Nothing is
-        drafted."""
-        timings = Timings()
-        gated, trace = self._search_and_gate(question, timings)
-        return self._with_gate_recorded(gated, trace, timings)
-
-    def record_gate(self, turn: Turn) -> GateDecision:
-        """Record the gate decision when no verdict follows because the model calls tools."""
-        return self._with_gate_recorded(turn.gated, turn.trace, turn.timings).decision
-
     def _with_gate_recorded(self, gated: GateResult, trace: Trace, timings: Timings) -> GateResult:
         if self.record is None:
             return gated
         kept = self.record.gate(*gated, replace(trace, timings=timings.stages))
         return gated._replace(decision=replace(gated.decision, record=kept))
-
-    def _search_and_gate(self, question: str, timings: Timings) -> tuple[GateResult, Trace]:
-        evidence, when, day = self._search(question, timings)
-        apply_gate = timings.measured("gate", self.gate.apply)
-        return apply_gate(evidence, when, day), Trace(evidence, when, day)
-
-    def _search(self, question: str, timings: Timings) -> tuple[Evidence, When, date]:
-        day = self.clock()
-        when = time_of(question, self.retriever, day)
-        retriever = retriever_at(self.retriever, when, day)
-        asked = Evidence(question, subject=unnamed(self.subject, question))
-        with timings.measure("search"):
-            return find(retriever, asked, self.embedder, self.rewriter), when, day

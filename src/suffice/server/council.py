@@ -32,7 +32,7 @@ from suffice.server.gateway import Gateway
 from suffice.server.openai.request import read_given
 from suffice.server.openai.upstream import UpstreamClient, UpstreamFault
 from suffice.server.request import RequestContext, as_response
-from suffice.server.route import Route, Way
+from suffice.server.route import AnswerOptions, Route
 from suffice.server.sending import cancel_on_disconnect
 from suffice.settings import CouncilSettings, LimitSettings
 from suffice.text.one_line import printable_line
@@ -311,7 +311,9 @@ class Council:
         context.stats.route = route.name
         settings = gateway.state.settings.server
         put = read_put(body, route, settings.limits)
-        pipeline = route.pipeline(context.caller, Way(put.given, put.indexed, bool(put.answer)))
+        pipeline = route.pipeline(
+            context.caller, AnswerOptions(put.given, put.indexed, bool(put.answer))
+        )
         judging = self._advice(gateway, pipeline, put, settings.council)
         motion, advice, record = await cancel_on_disconnect(context.request.receive, judging)
         context.stats.gates.append(advice.gate)

@@ -31,7 +31,7 @@ from suffice.server.gateway import Gateway
 from suffice.server.openai.completion import claims_of, gate_of, review_url
 from suffice.server.openai.request import read_given
 from suffice.server.request import RequestContext, as_response
-from suffice.server.route import Route, Way, settings_of_route
+from suffice.server.route import AnswerOptions, Route, settings_of_route
 from suffice.server.sending import cancel_on_disconnect, offload
 from suffice.settings import Settings
 from suffice.text.question import checked_question
@@ -180,7 +180,7 @@ async def gate(context: RequestContext) -> Response:
     pipeline_of = route.pipeline
 
     def search_and_gate() -> tuple[Any, Any]:
-        pipeline: Pipeline = pipeline_of(context.caller, Way(given or (), indexed))
+        pipeline: Pipeline = pipeline_of(context.caller, AnswerOptions(given or (), indexed))
         return pipeline.retrieve_and_gate(question)
 
     seconds = route.settings.gate_seconds

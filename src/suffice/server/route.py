@@ -33,7 +33,7 @@ _URL = ("http://", "https://")
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class AnswerOptions:
     """How to answer a request: the passages it carries, whether to search the index too, and
     whether to expect citation marks. With `as_drafted`, a draft is released unchanged or not at
     all. What a program reads, such as the arguments of a tool call, has nobody who compares a
@@ -78,11 +78,6 @@ class Route:
         return replace(base, verdict_settings=replace(base.verdict_settings, gap_webhook=""))
 
     @property
-    def url(self) -> bool:
-        """Whether an upstream, not a built-in drafter, writes the drafts."""
-        return self.upstream is not None
-
-    @property
     def states(self) -> dict[str, str]:
         """The circuit breaker state of each upstream, if the route has several."""
         return self.upstream.states if isinstance(self.upstream, Upstreams) else {}
@@ -100,18 +95,20 @@ class Route:
             )
         return self.settings.models[name]
 
-    def pipeline(self, caller: Principal, way: Way, tag: str = "", model: str = "") -> Pipeline:
+    def pipeline(
+        self, caller: Principal, options: AnswerOptions, tag: str = "", model: str = ""
+    ) -> Pipeline:
         """The pipeline for a request. It sees only passages that the caller may read. `model` is
         the requested one, for an LLM verifier without a model of its own."""
         asking, base = self.caller(caller, tag), self.base
-        retriever = self._retriever(asking.allowed, way)
-        pipeline = self.assembly.pipeline(asking, retriever, uncited=not way.marks, model=model)
+        retriever = self._retriever(asking.allowed, options)
+        pipeline = self.assembly.pipeline(asking, retriever, uncited=not options.marks, model=model)
         drafts, verdict = base.draft_settings, base.verdict_settings
-        rescue = self.own.verdict.rescue and not way.as_drafted
-        routes = (_DOUBTED, *verdict.routes) if way.for_program else verdict.routes
+        rescue = self.own.verdict.rescue and not options.as_drafted
+        routes = (_DOUBTED, *verdict.routes) if options.for_program else verdict.routes
         return replace(
             pipeline,
-            draft_settings=replace(drafts, revisions=0) if way.as_drafted else drafts,
+            draft_settings=replace(drafts, revisions=0) if options.as_drafted else drafts,
             verdict_settings=replace(verdict, rescue=rescue, routes=routes),
         )
 
@@ -133,16 +130,16 @@ class Route:
         """The recorder for a caller's decisions."""
         return self.assembly.recorder(self.caller(caller, tag))
 
-    def _retriever(self, allowed: Filter, way: Way) -> Retriever:
+    def _retriever(self, allowed: Filter, options: AnswerOptions) -> Retriever:
         embedder = self.engine.embedder
-        carried = partial(carry, way.given, embedder)
-        if not way.indexed:
+        carried = partial(carry, options.given, embedder)
+        if not options.indexed:
             return carried
         try:
             search = self.engine.search(allowed, self.own)
         except StoreMissing:  # nothing is indexed yet
             return carried
-        return Beside(search, way.given, embedder) if way.given else search
+        return CombinedRetriever(search, options.given, embedder) if options.given else search
 
     @property
     def rank(self) -> Any:
@@ -156,7 +153,7 @@ def carry(given: tuple[Retrieved, ...], embedder: Embedder, question: str) -> Ev
 
 
 @dataclass(frozen=True, slots=True)
-class Beside:
+class CombinedRetriever:
     """A search that puts the passages of the request before those it finds."""
 
     search: Search
@@ -171,7 +168,7 @@ class Beside:
     def chosen(self) -> When | None:
         return self.search.chosen
 
-    def at(self, when: When, today: date) -> Beside:
+    def at(self, when: When, today: date) -> CombinedRetriever:
         return replace(self, search=self.search.at(when, today))
 
     def again(self, question: str, queries: Sequence[str]) -> Evidence:

@@ -21,7 +21,7 @@ from suffice.draft.revision import Revised, Round, revising
 from suffice.errors import ModelError, ModelUnreachable, SufficeError
 from suffice.log.trace import Trace
 from suffice.models.wire.endpoint import CallFailed, Kind
-from suffice.pipeline import Pipeline, Turn
+from suffice.pipeline import GatedQuestion, Pipeline
 from suffice.server.errors import too_slow
 from suffice.server.inference_pool import InferencePool
 from suffice.server.openai.carried_evidence import text_of
@@ -57,7 +57,7 @@ from suffice.server.openai.tool_calls import (
     unknown_note,
 )
 from suffice.server.openai.upstream import EMPTY, UpstreamFault
-from suffice.server.route import Route, Way
+from suffice.server.route import AnswerOptions, Route
 from suffice.types import Action, Draft, Passage, Support, Verdict
 from suffice.verdict.assess import by_claim, overall_support
 from suffice.verdict.decide import abandoned, bounded, too_long, unchecked
@@ -86,7 +86,7 @@ class Grounded:
     dropped: int = 0
     """The number of calls to tools that were not offered."""
     pipeline: Pipeline = field(init=False)
-    turn: Turn = field(init=False)
+    turn: GatedQuestion = field(init=False)
     _refusal: Verdict | None = None
     """The verdict of a closed gate, if the model may call tools despite it."""
     _spent: list[Raw] = field(default_factory=list)
@@ -127,19 +127,17 @@ class Grounded:
         closed = await self.work.record(self.pipeline.record_verdict, self.turn, self._refusal)
         return replace(self._refused(closed), trace=self.turn.trace)
 
-    def _search_and_gate(self) -> tuple[Pipeline, Turn, Verdict | None]:
+    def _search_and_gate(self) -> tuple[Pipeline, GatedQuestion, Verdict | None]:
         request = self.request
         program = request.structured
-        way = Way(
+        options = AnswerOptions(
             request.given,
             request.indexed,
             self.marks,
             self.as_drafted or program,
             for_program=program,
         )
-        pipeline = self.route.pipeline(self.caller, way, request.tag, self._model)
-        if pipeline.rewriter is not None:
-            pipeline = replace(pipeline, rewriter=pipeline.rewriter.asking(self._model))
+        pipeline = self.route.pipeline(self.caller, options, request.tag, self._model)
         turn = pipeline.begin(request.question)
         return pipeline, turn, pipeline.refusal(turn)
 
@@ -363,8 +361,10 @@ class Grounded:
     async def _judge_calls(self, drafted: DraftedChoice, stated: Stated) -> Verdict:
         """The verdict on what the arguments state, which carry no citation marks."""
         request, name = self.request, self.route.name
-        way = Way(request.given, request.indexed, marks=False, as_drafted=True, for_program=True)
-        unmarked = self.route.pipeline(self.caller, way, request.tag, self._model)
+        options = AnswerOptions(
+            request.given, request.indexed, marks=False, as_drafted=True, for_program=True
+        )
+        unmarked = self.route.pipeline(self.caller, options, request.tag, self._model)
         long = sum(map(len, stated.texts)) > request.most
         if long:
             draft = beginning("\n\n".join(stated.texts), request.most, name)

@@ -26,8 +26,8 @@ from suffice.server.openai.answering import Answering
 from suffice.server.openai.completion import Disclosure, completion, disclosure
 from suffice.server.openai.request import read_given, read_request
 from suffice.server.request import RequestContext, admit
+from suffice.server.route import AnswerOptions
 from suffice.server.route import Route as GatewayRoute
-from suffice.server.route import Way
 from suffice.server.sending import cancel_on_disconnect, offload
 from suffice.server.telemetry.stats import CURRENT_STATS, RequestStats
 from suffice.server.ui import security
@@ -193,7 +193,7 @@ async def _evidence(
             "Paste the evidence, or write the question, so that the documents can be searched.",
         )
     question = checked_question(form.question)
-    pipeline = route.pipeline(call.caller, Way())
+    pipeline = route.pipeline(call.caller, AnswerOptions())
     search = context.gateway.work.run(pipeline.begin, question)
     turn = await cancel_on_disconnect(context.request.receive, search)
     return list(turn.gated.evidence)
