@@ -72,7 +72,7 @@ def payload_of(entry: Entry, event: str, delivery: str, text: str) -> dict[str, 
 def _verdict(entry: Entry, text: str) -> dict[str, Any]:
     fields = entry.fields()
     outcome, gate = fields.get("outcome") or {}, fields.get("gate") or {}
-    found = {
+    body = {
         "verdict": outcome.get("action"),
         "confidence": outcome.get("confidence"),
         "faithfulness": outcome.get("faithfulness"),
@@ -80,12 +80,13 @@ def _verdict(entry: Entry, text: str) -> dict[str, Any]:
         "gate": {key: gate.get(key) for key in ("level", "score", "policy")},
     }
     if text != "none":
-        found["question"] = fields.get("question")
-        found["answer"] = fields.get("released") or None
+        body["question"] = fields.get("question")
+        body["answer"] = fields.get("released") or None
     if text == "all":
-        found["reason"] = outcome.get("reason")
-        found["drafts"] = [one.get("text") for one in (fields.get("drafts") or {}).get("all", ())]
-    return found
+        body["reason"] = outcome.get("reason")
+        drafts = (fields.get("drafts") or {}).get("all", ())
+        body["drafts"] = [draft.get("text") for draft in drafts]
+    return body
 
 
 def _gap(entry: Entry, text: str) -> dict[str, Any]:
@@ -117,14 +118,14 @@ def _monitored(entry: Entry, text: str) -> dict[str, Any]:
 
 def _review(entry: Entry, text: str) -> dict[str, Any]:
     """A reviewer's decision. The receiver gets the answer as it is now from `review_url`."""
-    found = {
+    body = {
         "decision": role_of(entry.id),
         "result": _field(entry, "result"),
         "review_url": f"/v1/reviews/{subject_of(entry.id)}",
     }
     if text != "all":
-        return found
-    return {**found, "answer": _field(entry, "text"), "reason": _field(entry, "reason")}
+        return body
+    return {**body, "answer": _field(entry, "text"), "reason": _field(entry, "reason")}
 
 
 _SHAPES: dict[str, Callable[[Entry, str], dict[str, Any]]] = {
@@ -144,8 +145,8 @@ def setup_of_gap(entry: Entry) -> str:
 
 def _field(entry: Entry, name: str) -> Any:
     """Read one field without parsing the rest of a large record."""
-    found = (line for line in lines(entry.payload) if line.name == name and line.stored)
-    return next((line.read() for line in found), None)
+    stored = (line for line in lines(entry.payload) if line.name == name and line.stored)
+    return next((line.read() for line in stored), None)
 
 
 HEADER = "Suffice-Signature"
@@ -330,21 +331,22 @@ def open_webhooks(
 ) -> dict[str, Webhook]:
     """The configured webhooks, with their secrets."""
     environ = os.environ if environ is None else environ
-    found = {}
-    for name, one in settings.items():
-        if not one.url.startswith(("http://", "https://")):
+    webhooks = {}
+    for name, webhook in settings.items():
+        if not webhook.url.startswith(("http://", "https://")):
             raise SettingsError(
-                f"server.webhooks.{name}.url is {one.url!r}.",
+                f"server.webhooks.{name}.url is {webhook.url!r}.",
                 remedy="Set it to an http:// or https:// URL.",
             )
-        secret = environ.get(one.secret_env, "").strip() if one.secret_env else ""
-        if one.secret_env and not secret:
+        secret = environ.get(webhook.secret_env, "").strip() if webhook.secret_env else ""
+        if webhook.secret_env and not secret:
             raise SettingsError(
-                f"server.webhooks.{name}: the environment variable {one.secret_env} is not set.",
+                f"server.webhooks.{name}: the environment variable {webhook.secret_env} "
+                "is not set.",
                 remedy="Set it to the signing secret, or remove 'secret_env'.",
             )
-        found[name] = Webhook(one, secret)
-    return found
+        webhooks[name] = Webhook(webhook, secret)
+    return webhooks
 
 
 class WebhookWorker:

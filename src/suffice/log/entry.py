@@ -91,8 +91,8 @@ def payload(fields: Mapping[str, object], omit: Collection[str] = ()) -> Payload
     salts = os.urandom(SALT // 2 * len(fields)).hex()
     lines: list[str] = []
     committed: list[str] = []
-    for place, (name, value) in enumerate(fields.items()):
-        salt = salts[place * SALT : place * SALT + SALT]
+    for number, (name, value) in enumerate(fields.items()):
+        salt = salts[number * SALT : number * SALT + SALT]
         line = f"{salt} {name} {canonical(value)}"
         commitment = digest(line.encode("ascii"))
         key = f"{name}!" if name in omit else name
@@ -117,12 +117,12 @@ def lines(text: str) -> Iterator[Line]:
 
 def values(text: str, names: Collection[str]) -> dict[str, object]:
     """The stored fields in `names`; the others, which may be large, are not parsed."""
-    found: dict[str, object] = {}
+    parsed: dict[str, object] = {}
     for line in text.split("\n"):
         name, _, value = line[SALT + 1 :].partition(" ")
         if name in names:
-            found[name] = parse(value)
-    return found
+            parsed[name] = parse(value)
+    return parsed
 
 
 def manifest(text: str) -> str:
@@ -141,8 +141,8 @@ def root_of(manifest: str) -> str:
 
 def without_fields(text: str, names: Collection[str]) -> str:
     """The payload without these fields and their salts."""
-    kept = (line for line in text.split("\n") if line.split(" ", 2)[1].rstrip("!") not in names)
-    return "\n".join(kept)
+    left = (line for line in text.split("\n") if line.split(" ", 2)[1].rstrip("!") not in names)
+    return "\n".join(left)
 
 
 _PORTION = 200
@@ -170,8 +170,8 @@ class Entry:
     def fields(self) -> dict[str, Any]:
         """The stored fields by name."""
         try:
-            found = (line for line in lines(self.payload) if line.stored and line.name != WHO)
-            return {line.name: line.read() for line in found}
+            stored = (line for line in lines(self.payload) if line.stored and line.name != WHO)
+            return {line.name: line.read() for line in stored}
         except ValueError as problem:
             raise StoreDamaged(
                 f"The content of record {self.sequence} cannot be read: {problem}.",
@@ -186,9 +186,9 @@ class Entry:
     @property
     def erased(self) -> tuple[str, ...]:
         """Fields that were stored and later erased."""
-        there = {line.key for line in lines(self.payload)}
-        known = commitments(self.manifest or "")
-        return tuple(key.rstrip("!") for key in known if key not in there)
+        present = {line.key for line in lines(self.payload)}
+        committed = commitments(self.manifest or "")
+        return tuple(key.rstrip("!") for key in committed if key not in present)
 
 
 def entry_of(row: Row[Any]) -> Entry:
@@ -212,8 +212,8 @@ def find(connection: Connection, name: str) -> Entry:
     """Find a record by its id or number."""
     number = name.isdecimal() and len(name) <= _DIGITS
     column = RECORDS.c.sequence if number else RECORDS.c.id
-    asked = select(RECORDS).where(column == (int(name) if number else name))
-    row = connection.execute(asked).first()
+    query = select(RECORDS).where(column == (int(name) if number else name))
+    row = connection.execute(query).first()
     if row is None:
         raise StoreError(
             f"There is no record '{name}' in the log.",
@@ -234,7 +234,7 @@ class Choice:
     first: int | None = None
     before: int | None = None
 
-    def narrowed(self, asked: Select[Any]) -> Select[Any]:
+    def narrowed(self, query: Select[Any]) -> Select[Any]:
         table = RECORDS.c
         for wanted, condition in (
             (self.kind, table.kind == self.kind),
@@ -242,27 +242,27 @@ class Choice:
             (self.since, table.time >= self.since),
             (self.until, table.time < self.until),
         ):
-            asked = asked.where(condition) if wanted else asked
+            query = query.where(condition) if wanted else query
         if self.first is not None:
-            asked = asked.where(table.sequence >= self.first)
-        return asked if self.before is None else asked.where(table.sequence < self.before)
+            query = query.where(table.sequence >= self.first)
+        return query if self.before is None else query.where(table.sequence < self.before)
 
 
 def page(connection: Connection, choice: Choice, most: int) -> list[Entry]:
     """The newest `most` selected records, newest first. For the next page, set `before` to the
     number of the last one."""
-    asked = choice.narrowed(select(RECORDS)).order_by(RECORDS.c.sequence.desc()).limit(most)
-    return [entry_of(row) for row in connection.execute(asked)]
+    query = choice.narrowed(select(RECORDS)).order_by(RECORDS.c.sequence.desc()).limit(most)
+    return [entry_of(row) for row in connection.execute(query)]
 
 
 def entries(connection: Connection, choice: Choice) -> Iterator[Entry]:
     """All selected records, oldest first."""
     last = choice.first - 1 if choice.first is not None else 0
     while True:
-        asked = choice.narrowed(select(RECORDS)).where(RECORDS.c.sequence > last)
-        found = connection.execute(asked.order_by(RECORDS.c.sequence).limit(_PORTION)).all()
-        if not found:
+        query = choice.narrowed(select(RECORDS)).where(RECORDS.c.sequence > last)
+        rows = connection.execute(query.order_by(RECORDS.c.sequence).limit(_PORTION)).all()
+        if not rows:
             return
-        for row in found:
+        for row in rows:
             yield entry_of(row)
-        last = found[-1].sequence
+        last = rows[-1].sequence

@@ -195,14 +195,14 @@ def _some(
     the sequences of the records that changed."""
     gone: list[int] = []
     while len(gone) < _AT_ONCE:
-        asked = (
+        query = (
             select(RECORDS.c.sequence, RECORDS.c.payload, RECORDS.c.manifest)
             .where(chosen, RECORDS.c.sequence > last, RECORDS.c.payload != "")
             .where(RECORDS.c.kind.not_in(KEPT))
             .order_by(RECORDS.c.sequence)
             .limit(_PORTION)
         )
-        found = connection.execute(asked).all()
+        found = connection.execute(query).all()
         if not found:
             return -1, gone
         changes = list(_changes(found, names))

@@ -87,10 +87,10 @@ class Digest:
 def digest(entry: Entry) -> Digest:
     """The digest of a verdict or gate record. Fields that are not stored are left empty. The log
     stores any text in escaped form; here, what a database cannot store is replaced."""
-    found: dict[str, Any] = values(entry.payload, _FIELDS)
-    gate, outcome = found.get("gate") or {}, found.get("outcome") or {}
-    passages: Sequence[Mapping[str, Any]] | None = found.get("passages")
-    timings = ((_text(stage), _finite(spent)) for stage, spent in found.get("timings") or ())
+    fields: dict[str, Any] = values(entry.payload, _FIELDS)
+    gate, outcome = fields.get("gate") or {}, fields.get("outcome") or {}
+    passages: Sequence[Mapping[str, Any]] | None = fields.get("passages")
+    timings = ((_text(stage), _finite(spent)) for stage, spent in fields.get("timings") or ())
     return Digest(
         entry.sequence,
         entry.id,
@@ -99,11 +99,11 @@ def digest(entry: Entry) -> Digest:
         _text(gate.get("level")),
         entry.caller,
         scope_of(passages),
-        _text(found.get("question")),
-        _text(found.get("released")),
+        _text(fields.get("question")),
+        _text(fields.get("released")),
         _finite(outcome.get("confidence")),
         tuple((stage, spent) for stage, spent in timings if spent is not None),
-        tuple(_uses(passages or (), found.get("evidence") or {}, outcome)),
+        tuple(_uses(passages or (), fields.get("evidence") or {}, outcome)),
     )
 
 
@@ -111,7 +111,9 @@ def scope_of(passages: Sequence[Mapping[str, Any]] | None) -> str:
     """The collections and labels of passages, each pair once, as JSON."""
     if passages is None:
         return "null"
-    pairs = {(_collection(one), tuple(sorted(one.get("access", ())))) for one in passages}
+    pairs = {
+        (_collection(passage), tuple(sorted(passage.get("access", ())))) for passage in passages
+    }
     return json.dumps(sorted(pairs))
 
 
@@ -124,20 +126,20 @@ def _uses(
 ) -> Iterator[Used]:
     """The document versions used, without duplicates and without passages that the caller
     supplied."""
-    cited = {one.get("passage") for one in outcome.get("citations", ())}
-    counted = [one.get("passage") for one in (evidence.get("counted") or {}).get("items", ())]
-    seen: dict[tuple[str, str, str, tuple[str, ...]], bool] = {}
-    for place in dict.fromkeys([*counted, *cited]):
-        if not isinstance(place, int) or not 0 <= place < len(passages):
+    cited = {citation.get("passage") for citation in outcome.get("citations", ())}
+    counted = [item.get("passage") for item in (evidence.get("counted") or {}).get("items", ())]
+    is_cited: dict[tuple[str, str, str, tuple[str, ...]], bool] = {}
+    for number in dict.fromkeys([*counted, *cited]):
+        if not isinstance(number, int) or not 0 <= number < len(passages):
             continue
-        one = passages[place]
-        if one.get("carried"):
+        passage = passages[number]
+        if passage.get("carried"):
             continue
-        version, access = _text(one.get("version")), tuple(sorted(one.get("access", ())))
-        key = (_text(_collection(one)), _text(one.get("document")), version, access)
-        seen[key] = seen.get(key, False) or place in cited
-    for key, named in seen.items():
-        yield Used(*key, named)
+        version, access = _text(passage.get("version")), tuple(sorted(passage.get("access", ())))
+        key = (_text(_collection(passage)), _text(passage.get("document")), version, access)
+        is_cited[key] = is_cited.get(key, False) or number in cited
+    for key, cites in is_cited.items():
+        yield Used(*key, cites)
 
 
 def _collection(passage: Mapping[str, Any]) -> str:
@@ -255,22 +257,23 @@ def _scope(connection: Connection, digests: dict[str, Digest], id: str) -> int:
 def add_scopes(connection: Connection, scopes: Iterable[str]) -> None:
     """Store scopes that are not stored yet, always in the same order, so that two transactions
     cannot wait for each other."""
-    by_id = sorted((scope_id(one), one) for one in scopes)
+    by_id = sorted((scope_id(scope), scope) for scope in scopes)
     _insert(connection, SCOPES, [{"id": id, "body": body} for id, body in by_id])
 
 
-def _row(one: Digest) -> dict[str, Any]:
+def _row(digest: Digest) -> dict[str, Any]:
     names = ("sequence", "id", "time", "action", "level", "question", "released", "confidence")
-    row = {name: getattr(one, name) for name in names}
-    return {**row, "caller": one.caller or None, "scope": one.scope_id, "seconds": one.seconds}
+    row = {name: getattr(digest, name) for name in names}
+    caller, scope = digest.caller or None, digest.scope_id
+    return {**row, "caller": caller, "scope": scope, "seconds": digest.seconds}
 
 
 def _sources(connection: Connection, digests: Sequence[Digest]) -> None:
     rows: dict[int, dict[str, Any]] = {}
     uses = []
-    for one in digests:
-        for used in one.uses:
-            uses.append({"source": used.id, "sequence": one.sequence, "cited": int(used.cited)})
+    for digest in digests:
+        for used in digest.uses:
+            uses.append({"source": used.id, "sequence": digest.sequence, "cited": int(used.cited)})
             row = rows.setdefault(
                 used.id,
                 {
@@ -287,8 +290,8 @@ def _sources(connection: Connection, digests: Sequence[Digest]) -> None:
             )
             row["used"] += 1
             row["cited"] += used.cited
-            row["last_used"] = one.time
-            row["last_cited"] = one.time if used.cited else row["last_cited"]
+            row["last_used"] = digest.time
+            row["last_cited"] = digest.time if used.cited else row["last_cited"]
     _insert(connection, USES, uses)
     _add(connection, SOURCES, list(rows.values()), ("used", "cited"), ("last_used", "last_cited"))
 

@@ -110,16 +110,16 @@ class Librarian:
         )
 
     def _recorded(self, fields: Mapping[str, object], work: Callable[[], T]) -> T:
-        asked = Record(DOCUMENT, fields, self.by, self.person)
-        self._append(asked)
+        request = Record(DOCUMENT, fields, self.by, self.person)
+        self._append(request)
         try:
             done = work()
         except SufficeError as problem:
-            self._append(_done(asked, {"done": False, "reason": problem.message}))
+            self._append(_done(request, {"done": False, "reason": problem.message}))
             raise
         report = done[0] if isinstance(done, tuple) else done
         result = _counts(report) if isinstance(report, Report) else {}
-        self._append(_done(asked, {"done": True, **result}))
+        self._append(_done(request, {"done": True, **result}))
         return done
 
     def _append(self, record: Record) -> None:
@@ -127,10 +127,10 @@ class Librarian:
             self.log.append(record)
 
 
-def _done(asked: Record, fields: Mapping[str, object]) -> Record:
+def _done(request: Record, fields: Mapping[str, object]) -> Record:
     """The record of the result; its id begins with that of the request."""
-    fields = {"record": asked.id, **fields}
-    return Record(DOCUMENT, fields, asked.caller, asked.tag, id=f"{asked.id}.done")
+    fields = {"record": request.id, **fields}
+    return Record(DOCUMENT, fields, request.caller, request.tag, id=f"{request.id}.done")
 
 
 def _text(value: object) -> object:

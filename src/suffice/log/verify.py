@@ -117,16 +117,16 @@ def row_batches(connection: Connection) -> Iterator[list[Glance]]:
 
 def row_span(connection: Connection, first: int, last: int) -> list[Glance]:
     """The rows from the first to the last number, in order."""
-    asked = f"SELECT {_columns(connection)} FROM records WHERE sequence BETWEEN {int(first)} AND "
-    found = connection.exec_driver_sql(f"{asked}{int(last)} ORDER BY sequence").all()
+    query = f"SELECT {_columns(connection)} FROM records WHERE sequence BETWEEN {int(first)} AND "
+    found = connection.exec_driver_sql(f"{query}{int(last)} ORDER BY sequence").all()
     return [(one[0], *map(_bytes, one[1:5]), one[5], one[6], _bytes(one[7])) for one in found]
 
 
 def row(connection: Connection, sequence: int) -> Row:
     """One complete row; a required column that is NULL becomes empty."""
     columns = ", ".join(_as_bytes(connection, name) for name in _TEXTS)
-    asked = f"SELECT {columns} FROM records WHERE sequence = {int(sequence)}"
-    found = connection.exec_driver_sql(asked).one()
+    query = f"SELECT {columns} FROM records WHERE sequence = {int(sequence)}"
+    found = connection.exec_driver_sql(query).one()
     allowed = ("caller", "tag", "manifest")
     pairs = zip(_TEXTS, found, strict=True)
     return Row(
@@ -159,8 +159,8 @@ def _streamed(connection: Connection) -> Iterator[list[Glance]]:
     """Read from SQLite, which returns rows one by one. Memory-mapping the file and batches that fit
     the CPU cache save a third of the time."""
     connection.exec_driver_sql(f"PRAGMA mmap_size = {_MAPPED}")
-    asked = f"SELECT {_columns(connection)} FROM records ORDER BY sequence"
-    result = connection.exec_driver_sql(asked)
+    query = f"SELECT {_columns(connection)} FROM records ORDER BY sequence"
+    result = connection.exec_driver_sql(query)
     cursor = result.cursor
     assert cursor is not None
     try:
@@ -176,14 +176,14 @@ def _portions(connection: Connection) -> Iterator[list[Glance]]:
     are large. The server prepares the next batch while the current one is processed."""
     chosen = "FROM records WHERE sequence > %s ORDER BY sequence LIMIT %s"
     size = f"SELECT sum(octet_length(payload)) FROM (SELECT payload {chosen}) AS portion"
-    asked = f"SELECT {_columns(connection)} {chosen}"
+    query = f"SELECT {_columns(connection)} {chosen}"
     driver: Any = connection.connection.driver_connection  # thread-safe, unlike SQLAlchemy's
 
     def fetch(last: int) -> list[Any]:
         with driver.cursor() as cursor:
             total = cursor.execute(size, (last, _ROWS)).fetchone()[0] or 0
             most = _ROWS if total <= _CHARACTERS else _FEW
-            rows: list[Any] = cursor.execute(asked, (last, most)).fetchall()
+            rows: list[Any] = cursor.execute(query, (last, most)).fetchall()
             return rows
 
     connection.exec_driver_sql("SELECT 1")  # begin the transaction, report connection errors
@@ -260,10 +260,10 @@ def _links(
     ordered = sorted(points, key=lambda point: point.sequence)
     for start in range(0, len(ordered), _PORTION):
         portion = ordered[start : start + _PORTION]
-        asked = select(RECORDS.c.sequence, RECORDS.c.link).where(
+        query = select(RECORDS.c.sequence, RECORDS.c.link).where(
             RECORDS.c.sequence.in_([point.sequence for point in portion])
         )
-        found = {row.sequence: row.link for row in connection.execute(asked)}
+        found = {row.sequence: row.link for row in connection.execute(query)}
         for point in portion:
             yield point, found.get(point.sequence)
 

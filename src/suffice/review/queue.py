@@ -139,9 +139,9 @@ def selected(
     connection: Connection, wanted: Wanted, most: int, reader: Reader | None = None
 ) -> list[str]:
     """The ids of the selected decisions. With a reader, only cases that it may read."""
-    asked = _narrowed(select(CASES.c.record), wanted, _allowed(connection, reader))
-    asked = asked.order_by(*_order(wanted.order)).offset(wanted.skip).limit(most)
-    return list(connection.scalars(asked))
+    query = _narrowed(select(CASES.c.record), wanted, _allowed(connection, reader))
+    query = query.order_by(*_order(wanted.order)).offset(wanted.skip).limit(most)
+    return list(connection.scalars(query))
 
 
 def following(
@@ -150,48 +150,48 @@ def following(
     """The id of the case after this one in a selection; after the last case, the first. Empty if
     there is no other case."""
     here = connection.execute(select(CASES).where(CASES.c.record == record)).first()
-    asked = _narrowed(select(CASES.c.record), wanted, _allowed(connection, reader))
-    asked = asked.where(CASES.c.record != record).order_by(*_order(wanted.order)).limit(1)
-    after = None if here is None else connection.scalar(asked.where(_after(here, wanted.order)))
-    return str(after or connection.scalar(asked) or "")
+    query = _narrowed(select(CASES.c.record), wanted, _allowed(connection, reader))
+    query = query.where(CASES.c.record != record).order_by(*_order(wanted.order)).limit(1)
+    after = None if here is None else connection.scalar(query.where(_after(here, wanted.order)))
+    return str(after or connection.scalar(query) or "")
 
 
 def counted(connection: Connection, reader: Reader | None = None) -> Counts:
     # The columns of an index in its order, so that the database neither sorts nor reads the table.
     columns = (CASES.c.scope, CASES.c.state, CASES.c.why, CASES.c.assignee)
-    asked = select(*columns, func.count().label("cases")).group_by(*columns)
-    found, readable = Counts(), readable_scopes(connection, reader)
-    for row in connection.execute(asked):
+    query = select(*columns, func.count().label("cases")).group_by(*columns)
+    counts, readable = Counts(), readable_scopes(connection, reader)
+    for row in connection.execute(query):
         if readable is not None and row.scope not in readable:
             continue
-        found.states[row.state] += row.cases
+        counts.states[row.state] += row.cases
         if row.state not in WAITING:
             continue
         for why in row.why.split():
-            found.why[why] += row.cases
+            counts.why[why] += row.cases
         if row.assignee:
-            found.assignees[row.assignee] += row.cases
-    return found
+            counts.assignees[row.assignee] += row.cases
+    return counts
 
 
 def _narrowed(
-    asked: Select[Any], wanted: Wanted, allowed: ColumnElement[bool] | None
+    query: Select[Any], wanted: Wanted, allowed: ColumnElement[bool] | None
 ) -> Select[Any]:
     table = CASES.c
     if wanted.state is not None:
         waits = int(wanted.state in WAITING)
-        asked = asked.where(table.waiting == waits, table.state == wanted.state.value)
+        query = query.where(table.waiting == waits, table.state == wanted.state.value)
     elif not wanted.all:
-        asked = asked.where(table.waiting == 1)
+        query = query.where(table.waiting == 1)
     if wanted.why is not None:
-        asked = asked.where(table.why.contains(f" {wanted.why.value} ", autoescape=True))
+        query = query.where(table.why.contains(f" {wanted.why.value} ", autoescape=True))
     if wanted.priority is not None:
-        asked = asked.where(table.priority == wanted.priority.value)
+        query = query.where(table.priority == wanted.priority.value)
     if wanted.assignee:
-        asked = asked.where(table.assignee == wanted.assignee)
+        query = query.where(table.assignee == wanted.assignee)
     if wanted.before is not None:
-        asked = asked.where(table.sequence < wanted.before)
-    return asked if allowed is None else asked.where(allowed)
+        query = query.where(table.sequence < wanted.before)
+    return query if allowed is None else query.where(allowed)
 
 
 def _order(order: Order) -> Sequence[ColumnElement[Any]]:
@@ -202,10 +202,10 @@ def _order(order: Order) -> Sequence[ColumnElement[Any]]:
 
 
 def _after(here: Row[Any], order: Order) -> ColumnElement[bool]:
-    table, place = CASES.c, int(here.sequence)
+    table, sequence = CASES.c, int(here.sequence)
     if order is Order.NEWEST:
-        return table.sequence < place
-    later = table.sequence > place
+        return table.sequence < sequence
+    later = table.sequence > sequence
     if order is Order.OLDEST:
         return later
     urgency = int(here.priority)
@@ -251,7 +251,8 @@ def _row(connection: Connection, id: str) -> dict[str, Any] | None:
 
 def _saves(connection: Connection) -> Any:
     new = upsert(connection, CASES)
-    changed = {one.name: new.excluded[one.name] for one in CASES.c if one.name != "record"}
+    names = [column.name for column in CASES.c if column.name != "record"]
+    changed = {name: new.excluded[name] for name in names}
     return new.on_conflict_do_update(index_elements=["record"], set_=changed)
 
 
@@ -259,7 +260,7 @@ def _scope(connection: Connection, id: str) -> str:
     """The collections and labels of all passages of a decision, as the index stores them."""
     payload = connection.scalar(_PAYLOAD, {"of": id})
     try:
-        found: Any = values(payload or "", ("passages",)).get("passages")
-        return scope_of(found)
+        passages: Any = values(payload or "", ("passages",)).get("passages")
+        return scope_of(passages)
     except UNREADABLE:  # a damaged record must not stop the queue
         return scope_of(None)

@@ -360,8 +360,8 @@ class Jobs:
     def waiting(self) -> dict[str, int]:
         """The number of unfinished jobs of each kind."""
         with self._database.reading() as connection:
-            asked = select(JOBS.c.kind, func.count()).group_by(JOBS.c.kind)
-            return {str(kind): int(count) for kind, count in connection.execute(asked)}
+            query = select(JOBS.c.kind, func.count()).group_by(JOBS.c.kind)
+            return {str(kind): int(count) for kind, count in connection.execute(query)}
 
 
 WEEK = timedelta(days=7)
@@ -443,9 +443,9 @@ class Weekly:
         """Offer each answer of the week that is not queued to its stratum, served or withheld."""
         queued = week.narrowed(select(RECORDS.c.id)).where(RECORDS.c.kind == QUEUE)
         known = {subject_of(id) for id in connection.scalars(queued)}
-        asked = week.narrowed(select(RECORDS.c.id, RECORDS.c.payload))
-        asked = asked.where(RECORDS.c.kind == VERDICT).order_by(RECORDS.c.sequence)
-        rows = connection.execution_options(yield_per=200).execute(asked)
+        query = week.narrowed(select(RECORDS.c.id, RECORDS.c.payload))
+        query = query.where(RECORDS.c.kind == VERDICT).order_by(RECORDS.c.sequence)
+        rows = connection.execution_options(yield_per=200).execute(query)
         for id, payload in rows:
             outcome = values(payload, ("outcome",)).get("outcome")
             if id not in known and isinstance(outcome, dict):

@@ -143,7 +143,7 @@ def series(database: Database, span: Span, reader: Reader | None) -> Series:
     """The figures of a span. With a reader of `None`, everything counts."""
     begin, end = span.buckets[0], span.buckets[-1]
     table = TALLIES.c
-    asked = select(table.bucket, table.name, table.count, table.total).where(
+    query = select(table.bucket, table.name, table.count, table.total).where(
         table.width == span.width, table.bucket >= begin, table.bucket <= end
     )
     by_bucket: dict[str, dict[str, tuple[int, float]]] = defaultdict(dict)
@@ -151,8 +151,8 @@ def series(database: Database, span: Span, reader: Reader | None) -> Series:
     with database.reading() as connection:
         scopes = readable_scopes(connection, reader)
         if scopes is not None:
-            asked = asked.where(number_in(table.scope, scopes))
-        for bucket, name, count, total in connection.execute(asked):
+            query = query.where(number_in(table.scope, scopes))
+        for bucket, name, count, total in connection.execute(query):
             for sums in (by_bucket[bucket], whole):
                 before = sums.get(name, (0, 0.0))
                 sums[name] = (before[0] + count, before[1] + total)
