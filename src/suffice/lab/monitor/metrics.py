@@ -189,42 +189,42 @@ class Definition:
 
 
 def _dropped(limit: Callable[[MonitorSettings], float]) -> Exceeded:
-    def exceeded(found: Figures, settings: MonitorSettings) -> bool:
-        return found.change is not None and found.change < -limit(settings)
+    def exceeded(figures: Figures, settings: MonitorSettings) -> bool:
+        return figures.change is not None and figures.change < -limit(settings)
 
     return exceeded
 
 
-def _multiplied(found: Figures, settings: MonitorSettings) -> bool:
-    now, before = found.window.value, found.baseline.value
+def _multiplied(figures: Figures, settings: MonitorSettings) -> bool:
+    now, before = figures.window.value, figures.baseline.value
     return now is not None and before is not None and now > settings.withhold_ratio * before
 
 
-def _risen(found: Figures, settings: MonitorSettings) -> bool:
-    return found.change is not None and found.change > 0
+def _risen(figures: Figures, settings: MonitorSettings) -> bool:
+    return figures.change is not None and figures.change > 0
 
 
-def _any(found: Figures, settings: MonitorSettings) -> bool:
-    return found.window.total > 0
+def _any(figures: Figures, settings: MonitorSettings) -> bool:
+    return figures.window.total > 0
 
 
 METRICS: Mapping[Metric, Definition] = {
     Metric.FAITHFULNESS: Definition(
-        lambda one: f"drop > {one.faithfulness_drop:g} in {one.window_days} days",
-        _dropped(lambda one: one.faithfulness_drop),
+        lambda settings: f"drop > {settings.faithfulness_drop:g} in {settings.window_days} days",
+        _dropped(lambda settings: settings.faithfulness_drop),
         Side.DOWN,
     ),
     Metric.FACT_SCORE: Definition(
-        lambda one: f"drop > {one.fact_score_drop:g} in {one.window_days} days",
-        _dropped(lambda one: one.fact_score_drop),
+        lambda settings: f"drop > {settings.fact_score_drop:g} in {settings.window_days} days",
+        _dropped(lambda settings: settings.fact_score_drop),
         Side.DOWN,
     ),
     Metric.WITHHOLD_RATE: Definition(
-        lambda one: f"> {one.withhold_ratio:g} × baseline", _multiplied, Side.UP
+        lambda settings: f"> {settings.withhold_ratio:g} × baseline", _multiplied, Side.UP
     ),
-    Metric.FABRICATED: Definition(lambda one: "any", _any),
-    Metric.RETRIEVAL_NULL: Definition(lambda one: "rising trend", _risen, Side.UP),
-    Metric.CORRECTIONS: Definition(lambda one: "rising trend", _risen, Side.UP),
+    Metric.FABRICATED: Definition(lambda settings: "any", _any),
+    Metric.RETRIEVAL_NULL: Definition(lambda settings: "rising trend", _risen, Side.UP),
+    Metric.CORRECTIONS: Definition(lambda settings: "rising trend", _risen, Side.UP),
 }
 
 
@@ -238,8 +238,8 @@ def figures(days: Days, today: date, settings: MonitorSettings) -> Figures:
 
 
 def _mean(days: Days, since: str, until: str) -> Mean:
-    chosen = [one for day, one in days.items() if since <= day < until]
-    return Mean(sum(one.count for one in chosen), sum(one.total for one in chosen))
+    means = [mean for day, mean in days.items() if since <= day < until]
+    return Mean(sum(mean.count for mean in means), sum(mean.total for mean in means))
 
 
 DEEP_CHECK = "deep_check"
@@ -316,38 +316,38 @@ def _observed(entry: Entry, similar: float) -> Observed:
         return Observed(entry.id, entry.sequence, entry.time, made)
     if entry.kind == DEEP_CHECK:
         return Observed(entry.id, entry.sequence, entry.time, deep=_deep(entry))
-    found: dict[str, Any] = dict(values(entry.payload, _FIELDS))
-    gate, outcome = found.get("gate") or {}, found.get("outcome") or {}
+    fields: dict[str, Any] = dict(values(entry.payload, _FIELDS))
+    gate, outcome = fields.get("gate") or {}, fields.get("outcome") or {}
     gated = gate.get("policy", "none") != "none"
     made = (
-        *_searched(found, gated, similar),
-        *(_decided(found, outcome, gated) if outcome else ()),
+        *_searched(fields, gated, similar),
+        *(_decided(fields, outcome, gated) if outcome else ()),
     )
     # A verdict that repeats another or was written by a reviewer is not a new sample.
     new = not outcome.get("repeats") and (not gated or gate.get("level") in _OPEN)
-    drafted = (found.get("drafts") or {}).get("draft") is not None
+    drafted = (fields.get("drafts") or {}).get("draft") is not None
     return Observed(
         entry.id,
         entry.sequence,
         entry.time,
         made if not outcome.get("repeats") else (),
-        _covered(found, gate, outcome) if new and gated else None,
+        _covered(fields, gate, outcome) if new and gated else None,
         drafted and new,
     )
 
 
 def _covered(
-    found: Mapping[str, Any], gate: Mapping[str, Any], outcome: Mapping[str, Any]
+    fields: Mapping[str, Any], gate: Mapping[str, Any], outcome: Mapping[str, Any]
 ) -> Covered | None:
-    certificate = (found.get("thresholds") or {}).get("certificate")
+    certificate = (fields.get("thresholds") or {}).get("certificate")
     score, confidence = gate.get("score"), outcome.get("confidence")
     if not certificate or score is None or confidence is None:
         return None
     return Covered(certificate, score, confidence)
 
 
-def _searched(found: Mapping[str, Any], gated: bool, similar: float) -> Iterator[Observation]:
-    evidence = found.get("evidence")
+def _searched(fields: Mapping[str, Any], gated: bool, similar: float) -> Iterator[Observation]:
+    evidence = fields.get("evidence")
     if not gated or evidence is None:
         return
     items = (evidence.get("found") or evidence.get("counted") or {}).get("items", ())
@@ -357,7 +357,7 @@ def _searched(found: Mapping[str, Any], gated: bool, similar: float) -> Iterator
 
 
 def _decided(
-    found: Mapping[str, Any], outcome: Mapping[str, Any], gated: bool
+    fields: Mapping[str, Any], outcome: Mapping[str, Any], gated: bool
 ) -> Iterator[Observation]:
     served = outcome.get("action") in SERVED
     for metric, name in (
@@ -368,22 +368,22 @@ def _decided(
             yield Observation(metric, float(outcome[name]))
     if gated:  # a refused answer of another system is not a question that was withheld
         yield Observation(Metric.WITHHOLD_RATE, float(not served))
-    if "findings" in found and "drafts" in found:
-        yield Observation(Metric.FABRICATED, float(_fabricated(found)))
+    if "findings" in fields and "drafts" in fields:
+        yield Observation(Metric.FABRICATED, float(_fabricated(fields)))
     if served:
         yield Observation(Metric.CORRECTIONS, 0.0)
 
 
-def _fabricated(found: Mapping[str, Any]) -> bool:
+def _fabricated(fields: Mapping[str, Any]) -> bool:
     """Whether a draft cited a source that does not exist, whatever was released."""
-    attempts: Sequence[Mapping[str, Any]] = (found.get("drafts") or {}).get("attempts", ())
-    every = [*found["findings"], *(one for item in attempts for one in item.get("findings", ()))]
+    attempts: Sequence[Mapping[str, Any]] = (fields.get("drafts") or {}).get("attempts", ())
+    every = [*fields["findings"], *(one for item in attempts for one in item.get("findings", ()))]
     return any(one.get("code") == Code.FABRICATED.value for one in every)
 
 
 def _deep(entry: Entry) -> DeepCheck | None:
-    found: dict[str, Any] = dict(values(entry.payload, ("was", "now")))
-    was, again = found.get("was") or {}, found.get("now") or {}
+    fields: dict[str, Any] = dict(values(entry.payload, ("was", "now")))
+    was, again = fields.get("was") or {}, fields.get("now") or {}
     if was.get("faithfulness") is None or again.get("faithfulness") is None:
         return None
     changed = was.get("action") != again.get("action")

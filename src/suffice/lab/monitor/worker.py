@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from email.message import EmailMessage
+from functools import cache
 from importlib.util import find_spec
 from typing import Any
 
@@ -71,31 +72,31 @@ class Mailer:
         return ""
 
     def _connected(self) -> smtplib.SMTP:
-        own, context = self.settings, self.context
+        mail, context = self.settings, self.context
         server: smtplib.SMTP
-        if own.security == "tls":
-            server = smtplib.SMTP_SSL(own.host, own.port, timeout=own.timeout, context=context)
+        if mail.security == "tls":
+            server = smtplib.SMTP_SSL(mail.host, mail.port, timeout=mail.timeout, context=context)
         else:
-            server = smtplib.SMTP(own.host, own.port, timeout=own.timeout)
+            server = smtplib.SMTP(mail.host, mail.port, timeout=mail.timeout)
         try:
-            if own.security == "starttls":
+            if mail.security == "starttls":
                 server.starttls(context=context)
-            if own.user:
-                server.login(own.user, self.password)
+            if mail.user:
+                server.login(mail.user, self.password)
         except BaseException:
             server.close()
             raise
         return server
 
     def _message(self, entry: Entry) -> EmailMessage:
-        found = entry.fields()
-        metric = f" for {found.get('about')}" if entry.kind == ALARM else ""
+        fields = entry.fields()
+        metric = f" for {fields.get('about')}" if entry.kind == ALARM else ""
         message = EmailMessage()
-        message["Subject"] = f"Suffice: {entry.kind} {found.get('what')}{metric}"
+        message["Subject"] = f"Suffice: {entry.kind} {fields.get('what')}{metric}"
         message["From"] = self.settings.sender
         message["To"] = ", ".join(self.settings.to)
         message["Message-ID"] = f"<{entry.id}@suffice>"  # the same for every attempt
-        lines = (str(found.get("text")), "", f"Time: {entry.time}", f"Record: {entry.id}")
+        lines = (str(fields.get("text")), "", f"Time: {entry.time}", f"Record: {entry.id}")
         message.set_content("\n".join((*lines, "", "Details: suffice monitor")))
         return message
 
@@ -123,10 +124,11 @@ def _can_be_strong(settings: Settings) -> bool:
 
 def open_deep_verifier(settings: Settings) -> Verifier:
     """The strongest available verifier. An LLM judges every claim, not only those in its band."""
-    tier, own = stronger_tier(settings), settings.verifier
-    own = replace(own, strong=own.strong or _can_be_strong(settings))
-    own = replace(own, llm=replace(own.llm, ask="always")) if tier == LLM else own
-    return open_verifier(own, tier, settings.draft)
+    tier, verifier = stronger_tier(settings), settings.verifier
+    verifier = replace(verifier, strong=verifier.strong or _can_be_strong(settings))
+    if tier == LLM:
+        verifier = replace(verifier, llm=replace(verifier.llm, ask="always"))
+    return open_verifier(verifier, tier, settings.draft)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,18 +149,18 @@ class DeepChecks:
             return ""
         setup, _ = setup_of(self.log.entry(str(entry.fields()["setup"])))
         documents = stored_documents(self.log.database, decision)
-        found = Replay(setup, self.embedder, self.verifier, documents).again(decision)
-        if decision.verdict is None or found is None or found.draft is None:
+        verdict = Replay(setup, self.embedder, self.verifier, documents).again(decision)
+        if decision.verdict is None or verdict is None or verdict.draft is None:
             return ""
         result = {
             "verifier": self.verifier.id,
             "tier": self.verifier.tier,
             "was": _numbers(decision.verdict),
-            "now": _numbers(found),
+            "now": _numbers(verdict),
         }
-        made = about(entry, DEEP_CHECK, result)
-        self.log.append(made)
-        return made.id
+        check = about(entry, DEEP_CHECK, result)
+        self.log.append(check)
+        return check.id
 
 
 def _numbers(verdict: Verdict) -> dict[str, Any]:
@@ -186,7 +188,8 @@ class MonitorWorker:
         updated: Callable[[Monitor], None] = lambda monitor: None,
     ) -> None:
         self._jobs = Jobs(monitor.log.database, monitor.seconds)
-        self._deep = None if open_deep is None else _Once(open_deep)
+        # Opened when the first deep check is due, because the models are large.
+        self._deep = None if open_deep is None else cache(open_deep)
         self._idle, self._updated = idle, updated
         self._closed = threading.Event()
         self._thread: threading.Thread | None = None
@@ -252,16 +255,3 @@ class MonitorWorker:
         if job.kind == DEEP_CHECK and self._deep is not None:
             self._deep().check(job.record)
         return ""
-
-
-class _Once:
-    """Opens the deep checks when the first is due, because their models are large."""
-
-    def __init__(self, open_: Callable[[], DeepChecks]) -> None:
-        self._open = open_
-        self._made: DeepChecks | None = None
-
-    def __call__(self) -> DeepChecks:
-        if self._made is None:
-            self._made = self._open()
-        return self._made
