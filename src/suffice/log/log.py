@@ -184,10 +184,16 @@ class Log:
 
     # Writing
 
-    def append(self, *records: Record) -> None:
+    def append(self, *records: Record, setup: Record | None = None) -> None:
         """Seal the records in one transaction and return when they are committed (with `durable:
-        queued`, when they are queued). If this raises, the answer must not be released."""
-        self._writer.append([self._prepare(record) for record in records])
+        queued`, when they are queued). If this raises, the answer must not be released. The record
+        of their setup comes before them, unless it is in the log."""
+        if setup is not None:
+            records = (setup, *records)
+        sealed = self._writer.sealed_once
+        self._writer.append(
+            [self._prepare(record) for record in records if record.id not in sealed]
+        )
 
     def append_if(self, check: Callable[[Connection], None], *records: Record) -> None:
         """Seal the records unless `check` raises. It sees every record sealed so far, and no other
@@ -208,8 +214,10 @@ class Log:
     ) -> str:
         """Record a verdict, and its gap and review queue entry if any. Return the id of its
         record."""
-        records = of_verdict(verdict, trace, filing)
-        return self._append_decision(records, self._sampler.verdict(verdict), filing)
+        draw = self._sampler.verdict(verdict)
+        records = queued(of_verdict(verdict, trace, filing), draw)
+        self.append(*records, setup=filing.setup)
+        return records[0].id
 
     def write_gate(
         self,
@@ -219,12 +227,9 @@ class Log:
         filing: Filing = NOWHERE,
     ) -> str:
         """Record a gate decision without an answer; return the id of its record."""
-        records = of_gate(evidence, decision, trace, filing)
-        return self._append_decision(records, self._sampler.gate(decision), filing)
-
-    def _append_decision(self, records: list[Record], draw: Draw, filing: Filing) -> str:
-        setup = [filing.setup] if filing.setup else []
-        self.append(*setup, *queued(records, draw))
+        draw = self._sampler.gate(decision)
+        records = queued(of_gate(evidence, decision, trace, filing), draw)
+        self.append(*records, setup=filing.setup)
         return records[0].id
 
     @property

@@ -240,8 +240,8 @@ class Writer:
         self._on_commit = on_commit
         self._changed = threading.Condition()
         self._jobs: deque[_Job] = deque()
-        self._once: set[str] = set()
-        """Ids of `once` records that are in the log."""
+        self.sealed_once: set[str] = set()
+        """Ids of `once` records that this process knows to be in the log."""
         self._thread: threading.Thread | None = None
         self._problem: StoreError | None = None
         self._closed = False
@@ -250,7 +250,7 @@ class Writer:
             atexit.register(_finish, weakref.ref(self))
 
     def append(self, records: Sequence[Prepared]) -> None:
-        job = _Job([record for record in records if record.id not in self._once])
+        job = _Job(records)
         with self._changed:
             self._enqueue(job)
         if not self._queued:
@@ -317,7 +317,7 @@ class Writer:
         records = [record for job in group for record in job.records]
         with self._database.writing() as connection:
             head = seal(connection, records, self._clock())
-        self._once |= {record.id for record in records if record.once}
+        self.sealed_once |= {record.id for record in records if record.once}
         with self._changed:
             self._problem = None
             self._changed.notify_all()
