@@ -20,8 +20,8 @@ from suffice.evidence.ingest import Progress
 from suffice.lab.eval.run_record import run_record
 from suffice.log.chain import now
 from suffice.log.decision import of_verdict
-from suffice.log.entry import Record, new_id
 from suffice.log.log import Log
+from suffice.log.record import Record, new_id
 from suffice.log.tables import RECORDS
 from suffice.log.writer import Prepare, seal
 from suffice.settings import RecordSettings

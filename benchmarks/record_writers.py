@@ -13,8 +13,8 @@ from sqlalchemy import insert
 
 from benchmarks.record_sample import FILING, TRACE, VERDICT
 from suffice.log.decision import of_verdict
-from suffice.log.entry import new_id
 from suffice.log.log import Log
+from suffice.log.record import new_id
 from suffice.log.tables import CHECKPOINTS
 from suffice.log.writer import Prepare
 from suffice.settings import RecordSettings

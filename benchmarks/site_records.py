@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 
 from benchmarks.record_sample import VERDICT
 from suffice.log.decision import Filing, about, of_gate, of_verdict
-from suffice.log.entry import Record, new_id
+from suffice.log.record import Record, new_id
 from suffice.log.setup import Setup
 from suffice.log.trace import Trace, added_up
 from suffice.log.writer import Prepare, Prepared, seal

@@ -18,22 +18,13 @@ import httpx2
 
 from suffice.errors import SettingsError, StoreError
 from suffice.log.decision import GAP, QUEUE, VERDICT, role_of, subject_of
-from suffice.log.entry import Entry, find, lines
 from suffice.log.follower import Cursor, Follower, add_cursors
+from suffice.log.record import Entry, find, lines
 from suffice.review.case import DECIDED, FEEDBACK
 from suffice.settings.record import WebhookSettings
+from suffice.sql import sa
 from suffice.sql.columns import number, real, text
 from suffice.sql.database import Database, claim_due
-from suffice.sql.toolkit import (
-    Connection,
-    MetaData,
-    Row,
-    Table,
-    delete,
-    insert,
-    select,
-    update,
-)
 
 ALARM, GUARANTEE = "alarm", "guarantee"
 KINDS = (VERDICT, GAP, QUEUE, FEEDBACK, *DECIDED, ALARM, GUARANTEE)
@@ -157,9 +148,9 @@ def signature(secret: str, body: bytes, time: int) -> str:
     return f"t={time},v1={signed.hexdigest()}"
 
 
-_METADATA = MetaData()
+_METADATA = sa.MetaData()
 
-DELIVERIES = Table(
+DELIVERIES = sa.Table(
     "deliveries",
     _METADATA,
     text("id", key=True),
@@ -207,15 +198,15 @@ class Subscription(Follower[list[dict[str, Any]]]):
     portion = 200
 
     def read(
-        self, connection: Connection, cursor: Cursor, entries: Sequence[Entry]
+        self, connection: sa.Connection, cursor: Cursor, entries: Sequence[Entry]
     ) -> list[dict[str, Any]] | None:
         events = [(entry, event_of(entry)) for entry in entries]
         rows = [self._row(entry, event) for entry, event in events if self.wants(event, entry)]
         return rows if entries else None
 
-    def apply(self, connection: Connection, change: list[dict[str, Any]]) -> None:
+    def apply(self, connection: sa.Connection, change: list[dict[str, Any]]) -> None:
         if change:
-            connection.execute(insert(DELIVERIES), change)
+            connection.execute(sa.insert(DELIVERIES), change)
 
     def _row(self, entry: Entry, event: str) -> dict[str, Any]:
         webhook = self.name.removeprefix("webhook ")
@@ -264,7 +255,7 @@ class Outbox:
 
     def delivered(self, delivery: Delivery) -> None:
         with self._database.writing() as connection:
-            connection.execute(delete(DELIVERIES).where(DELIVERIES.c.id == delivery.id))
+            connection.execute(sa.delete(DELIVERIES).where(DELIVERIES.c.id == delivery.id))
 
     def failed(self, delivery: Delivery, problem: str, wait: float | None) -> None:
         """Schedule a retry in `wait` seconds, or mark the delivery as dead if `wait` is `None`."""
@@ -275,12 +266,12 @@ class Outbox:
             "due": self._clock() + (wait or 0),
         }
         with self._database.writing() as connection:
-            changed = update(DELIVERIES).where(DELIVERIES.c.id == delivery.id)
+            changed = sa.update(DELIVERIES).where(DELIVERIES.c.id == delivery.id)
             connection.execute(changed.values(values))
 
     def list(self, state: str = "", most: int = 100) -> list[Delivery]:
         """Waiting and dead deliveries, oldest first."""
-        chosen = select(DELIVERIES).order_by(DELIVERIES.c.created).limit(most)
+        chosen = sa.select(DELIVERIES).order_by(DELIVERIES.c.created).limit(most)
         if state:
             chosen = chosen.where(DELIVERIES.c.state == state)
         with self._database.reading() as connection:
@@ -288,7 +279,7 @@ class Outbox:
 
     def retry(self, ids: Collection[str] = ()) -> int:
         """Make the given dead deliveries, or all of them, due now. Return their number."""
-        chosen = update(DELIVERIES).where(DELIVERIES.c.state == DEAD)
+        chosen = sa.update(DELIVERIES).where(DELIVERIES.c.state == DEAD)
         if ids:
             chosen = chosen.where(DELIVERIES.c.id.in_(list(ids)))
         values = {"state": WAITING, "attempts": 0, "due": self._clock()}
@@ -302,7 +293,7 @@ class Outbox:
             return int(done)
 
 
-def _delivery(row: Row[Any]) -> Delivery:
+def _delivery(row: sa.Row[Any]) -> Delivery:
     return Delivery(**row._mapping)
 
 

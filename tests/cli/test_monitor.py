@@ -13,8 +13,8 @@ from click.testing import CliRunner, Result
 
 from suffice.cli import cli
 from suffice.lab.golden import golden_runs
-from suffice.log.entry import Choice
 from suffice.log.log import Log
+from suffice.log.record import RecordFilter
 from suffice.sql.database import Database
 from tests.conftest import HANDBOOK
 from tests.lab.monitor.stream import answer, certificate, refusal, write
@@ -144,7 +144,7 @@ def test_a_golden_set_runs_the_whole_pipeline(store: Path, tmp_path: Path) -> No
     first = expecting(file, "3 days", "--docs", docs, "--store", store)
     assert (first.return_value, "1 of 1 cases pass." in first.stdout) == (0, True)
     log = Log.open(store)
-    assert not list(log.entries(Choice(kind="verdict")))  # it is no traffic
+    assert not list(log.entries(RecordFilter(kind="verdict")))  # it is no traffic
     log.close()
     log.database.close()
 

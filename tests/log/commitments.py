@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from suffice.log.chain import canonical, digest
-from suffice.log.entry import lines
+from suffice.log.record import lines
 
 
 def proves(text: str, name: str, value: object) -> bool:

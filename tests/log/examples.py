@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import date
 
-from suffice.log.entry import Record
+from suffice.log.record import Record
 from suffice.log.trace import Trace
 from suffice.text.when import TimeAsked, When
 from suffice.types import (

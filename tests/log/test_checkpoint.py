@@ -29,8 +29,8 @@ from suffice.log.checkpoints import (
     read_public,
     sign,
 )
-from suffice.log.entry import payload
 from suffice.log.log import Log
+from suffice.log.record import payload
 from suffice.log.tables import HEAD, RECORDS
 from suffice.settings import RecordSettings, SignSettings
 from suffice.sql.database import Database

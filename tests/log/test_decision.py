@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from suffice.errors import StoreError
 from suffice.log.chain import canonical
 from suffice.log.decision import Filing, decision_of, of_gate, of_verdict
-from suffice.log.entry import Entry, Record, payload
+from suffice.log.record import Entry, Record, payload
 from suffice.log.setup import Setup, setup_of
 from suffice.settings import CollectionSettings, DraftSettings, VerdictSettings
 from suffice.types import (

@@ -10,8 +10,8 @@ import pytest
 
 from suffice.log import erasure as erase
 from suffice.log.decision import Filing
-from suffice.log.entry import Choice
 from suffice.log.log import Log
+from suffice.log.record import RecordFilter
 from suffice.log.setup import Setup
 from suffice.sql.database import Database
 from tests.log import examples as some
@@ -89,7 +89,11 @@ def test_old_records_lose_what_they_say(log: Log) -> None:
     log.append(some.note(3))
     done = log.eraser.before(START + timedelta(days=2))
     assert done.records == 2
-    assert [bool(one.fields()) for one in log.entries(Choice(kind="note"))] == [False, False, True]
+    assert [bool(one.fields()) for one in log.entries(RecordFilter(kind="note"))] == [
+        False,
+        False,
+        True,
+    ]
     assert log.verify(deep=True).whole
 
 

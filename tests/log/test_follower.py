@@ -13,13 +13,13 @@ from sqlalchemy import event, text
 from suffice.lab.monitor.monitor import Monitor
 from suffice.lab.monitor.series import decision_index
 from suffice.log.decision import Filing
-from suffice.log.entry import Entry, Record
 from suffice.log.follower import Cursor, Follower, add_cursors, move_cursor, read_cursor
 from suffice.log.log import Log
+from suffice.log.record import Entry, Record
 from suffice.review.queue import Queue
 from suffice.settings import RecordSettings, Settings
+from suffice.sql import sa
 from suffice.sql.database import Database
-from suffice.sql.toolkit import Connection
 from suffice.webhooks import Outbox
 from tests.earlier import backend, of_schema
 from tests.log import examples as some
@@ -46,14 +46,14 @@ class Notes(Follower[list[str]]):
     portion = 3
 
     def read(
-        self, connection: Connection, cursor: Cursor, entries: Sequence[Entry]
+        self, connection: sa.Connection, cursor: Cursor, entries: Sequence[Entry]
     ) -> list[str] | None:
         return [entry.id for entry in entries] or None
 
     def announce(self, change: list[str]) -> None:
         self.announced()
 
-    def apply(self, connection: Connection, change: list[str]) -> None:
+    def apply(self, connection: sa.Connection, change: list[str]) -> None:
         self.ids.extend(change)
 
     def state_after(self, change: list[str]) -> str:

@@ -15,8 +15,8 @@ from sqlalchemy import inspect, text
 from suffice.errors import SettingsError, StoreError, StoreFull, StoreUnreachable
 from suffice.log.chain import timestamp
 from suffice.log.decision import Filing, decision_of
-from suffice.log.entry import Choice, Record, new_id
 from suffice.log.log import Log
+from suffice.log.record import Record, RecordFilter, new_id
 from suffice.log.setup import Setup
 from suffice.log.tables import CHECKPOINTS, FOLLOWERS, HEAD, RECORDS
 from suffice.settings import RecordSettings
@@ -100,13 +100,13 @@ def test_pages_go_back_from_the_newest(log: Log) -> None:
     log.append(*(some.note(n, caller=f"c{n % 2}") for n in range(1, 26)))
     first = log.page(most=10)
     assert [one.sequence for one in first] == list(range(25, 15, -1))
-    second = log.page(Choice(before=first[-1].sequence), most=10)
+    second = log.page(RecordFilter(before=first[-1].sequence), most=10)
     assert [one.sequence for one in second] == list(range(15, 5, -1))
-    assert [one.sequence for one in log.page(Choice(caller="c1"), most=2)] == [25, 23]
-    assert log.page(Choice(kind="verdict")) == []
-    assert [one.sequence for one in log.entries(Choice(first=24))] == [24, 25]
-    assert len(list(log.entries(Choice(until=first[0].time)))) == 0
-    assert len(list(log.entries(Choice(since=first[0].time)))) == 25
+    assert [one.sequence for one in log.page(RecordFilter(caller="c1"), most=2)] == [25, 23]
+    assert log.page(RecordFilter(kind="verdict")) == []
+    assert [one.sequence for one in log.entries(RecordFilter(first=24))] == [24, 25]
+    assert len(list(log.entries(RecordFilter(until=first[0].time)))) == 0
+    assert len(list(log.entries(RecordFilter(since=first[0].time)))) == 25
 
 
 def test_any_text_passes_through(log: Log) -> None:

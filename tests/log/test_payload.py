@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from suffice.log.chain import digest
-from suffice.log.entry import commitments, lines, manifest, payload, root_of, without_fields
+from suffice.log.record import commitments, lines, manifest, payload, root_of, without_fields
 from tests.log.commitments import proves
 
 NAMES = st.from_regex(r"[a-z][a-z_]{0,9}", fullmatch=True)

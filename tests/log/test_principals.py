@@ -15,8 +15,8 @@ from sqlalchemy import delete, inspect, select
 
 from suffice.access.keys import ALL, LIMITS, Principal, Principals, Role, Team, Teams
 from suffice.errors import PrincipalError, StoreError
-from suffice.log.entry import Choice
 from suffice.log.log import Log
+from suffice.log.record import RecordFilter
 from suffice.log.tables import HEAD, PRINCIPALS, RECORDS
 from suffice.settings import RecordSettings
 from suffice.sql.database import Database
@@ -269,6 +269,6 @@ def test_a_team_has_limits_that_its_keys_carry(database: Database) -> None:
     with pytest.raises(PrincipalError, match="no team 'hr'"):
         teams.remove("hr")
     log = Log(database)
-    acts = [(entry.fields()["act"], entry.caller) for entry in log.page(Choice("team"))]
+    acts = [(entry.fields()["act"], entry.caller) for entry in log.page(RecordFilter("team"))]
     assert acts == [("removed", "Ada"), ("set", "Ada"), ("set", "")]
     log.close()

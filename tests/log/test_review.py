@@ -14,8 +14,8 @@ from sqlalchemy import not_, select
 from suffice.access.visibility import Reader
 from suffice.errors import LabelsError, ReviewError, StoreError
 from suffice.log.decision import Decision, Filing, decision_of, has_record_about, subject_in
-from suffice.log.entry import Choice
 from suffice.log.log import Log, Why
+from suffice.log.record import RecordFilter
 from suffice.log.setup import Setup
 from suffice.log.tables import RECORDS
 from suffice.log.trace import Trace
@@ -161,7 +161,7 @@ def test_what_does_not_fit_is_refused(review: Review) -> None:
         review.decide(served, Act.WITHDRAW, reason="x", by="")
     with pytest.raises(ReviewError, match="10,001"):
         review.decide(served, Act.CONFIRM, reason="x" * 10_001, by="Ada")
-    assert review.log.page(Choice(kind="override")) == []
+    assert review.log.page(RecordFilter(kind="override")) == []
 
 
 def test_feedback_is_a_record_of_its_own(review: Review) -> None:
@@ -270,7 +270,7 @@ def test_errors_are_estimated_from_those_that_were_chosen(review: Review) -> Non
     review.decide(chosen[0], Act.RELEASE, reason="On second thoughts.", by="Ada")
     assert review.errors().wrong == 1
     never = datetime(2000, 1, 1, tzinfo=UTC).isoformat()
-    assert review.errors(Choice(until=never)).population == 0
+    assert review.errors(RecordFilter(until=never)).population == 0
 
 
 def test_gaps_are_grouped_by_what_was_asked(review: Review) -> None:
@@ -310,7 +310,7 @@ def test_what_was_erased_or_never_stored_is_said_so(review: Review) -> None:
     )
     kept = bare.log.write(HELD)
     bare.decide(kept, Act.DISMISS, reason="Secret.", by="Ada")
-    assert "Secret" not in review.log.page(Choice(kind="review"))[0].payload
+    assert "Secret" not in review.log.page(RecordFilter(kind="review"))[0].payload
     assert review.case(kept).decided[0].reason == ""
     assert review.log.verify(deep=True).whole
 
@@ -364,4 +364,4 @@ def test_an_export_is_refused_if_a_served_answer_could_not_be_drawn(review: Revi
     with pytest.raises(LabelsError, match=id) as caught:
         review.labels()
     assert "record.review_sample" in caught.value.remedy
-    assert review.labels(Choice(before=review.log.entry(id).sequence))
+    assert review.labels(RecordFilter(before=review.log.entry(id).sequence))

@@ -14,8 +14,8 @@ from suffice.access.keys import Principal, Role
 from suffice.access.visibility import Reader
 from suffice.errors import StoreError
 from suffice.lab.monitor.series import decision_index
-from suffice.log.entry import Record
 from suffice.log.log import Log
+from suffice.log.record import Record
 from suffice.review.decisions import Decisions, Wanted
 from suffice.review.documents import citations
 from suffice.review.review import Review

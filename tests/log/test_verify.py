@@ -15,8 +15,8 @@ from sqlalchemy import text
 
 from suffice.log.chain import link_over
 from suffice.log.decision import Filing
-from suffice.log.entry import SALT, lines, manifest, without_fields
 from suffice.log.log import Log
+from suffice.log.record import SALT, lines, manifest, without_fields
 from suffice.log.replay import last_verification, record_verification
 from suffice.log.verify import Span, Verified, verify_around
 from suffice.sql.database import Database

@@ -10,8 +10,8 @@ import os
 import sys
 import threading
 
-from suffice.log.entry import Record
 from suffice.log.log import Log
+from suffice.log.record import Record
 
 THREADS = 4
 

@@ -9,7 +9,7 @@ import pytest
 
 from suffice.access.visibility import Reader
 from suffice.errors import ReviewError, ReviewTaken
-from suffice.log.entry import Choice
+from suffice.log.record import RecordFilter
 from suffice.review.actions import (
     Assign,
     Judge,
@@ -206,6 +206,6 @@ def test_of_reviewers_who_decide_at_once_one_wins(review: Review) -> None:
         thread.join()
     (won,) = review.case(id).decided
     assert sorted([won.by, *told]) == ["r0", "r1", "r2", "r3"]
-    kinds = [entry.kind for entry in review.log.page(Choice())]
+    kinds = [entry.kind for entry in review.log.page(RecordFilter())]
     assert kinds.count("override") + kinds.count("review") == 1
     assert review.log.verify(deep=True).whole

@@ -17,8 +17,8 @@ from pathlib import Path
 import httpx2
 
 from suffice.errors import ReviewTaken
-from suffice.log.entry import Choice
 from suffice.log.log import Log
+from suffice.log.record import RecordFilter
 from suffice.review.case import Act
 from suffice.review.review import Review
 from suffice.testing import ScriptedUpstream, says
@@ -189,7 +189,7 @@ def test_processes_killed_under_load_lose_no_acknowledged_record(
     assert decided == dict.fromkeys(records, 1)
     assert load.broken, "nothing was under way when the gateway was killed"
     log = Log.open(postgres_url)
-    entries = list(log.entries(Choice(kind="verdict")))
+    entries = list(log.entries(RecordFilter(kind="verdict")))
     decisions = [one for one in log.entries() if one.kind == Act.WITHDRAW.kind]
     whole = log.verify(deep=True)
     log.close()

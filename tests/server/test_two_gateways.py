@@ -14,8 +14,8 @@ import pytest
 
 from suffice.access.keys import Principals, Role
 from suffice.evidence.library import Library
-from suffice.log.entry import Record
 from suffice.log.log import Log
+from suffice.log.record import Record
 from suffice.settings import RouteSettings, Settings
 from suffice.settings.record import WebhookSettings
 from suffice.settings.server import CacheSettings

@@ -18,8 +18,8 @@ from suffice.cli import cli
 from suffice.errors import SettingsError
 from suffice.evidence.library import Library
 from suffice.log.decision import GAP, QUEUE, about
-from suffice.log.entry import Record
 from suffice.log.log import Log
+from suffice.log.record import Record
 from suffice.review.case import FEEDBACK, Act, Rating
 from suffice.review.review import Review
 from suffice.settings import RouteSettings, Settings, VerdictSettings

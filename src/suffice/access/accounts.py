@@ -34,11 +34,12 @@ from suffice.access.keys import (
 )
 from suffice.errors import ExtraMissing, PrincipalError
 from suffice.log.chain import Clock, now, timestamp
-from suffice.log.entry import Record
+from suffice.log.record import Record
 from suffice.log.tables import PRINCIPALS, SESSIONS, SIGN_IN_FAILURES, TEAMS
 from suffice.settings import RecordSettings, SiteSettings
+from suffice.sql import sa
 from suffice.sql.database import Database
-from suffice.sql.toolkit import ColumnElement, Connection, Row, delete, or_, select, update, upsert
+from suffice.sql.statements import upsert
 from suffice.text.storable import is_storable
 
 ALLOWED = 5
@@ -94,7 +95,7 @@ class Attempts:
         """Seconds until the attempt may be made."""
         table, now, longest = SIGN_IN_FAILURES, self._clock(), attempt.longest()
         with self._database.reading() as connection:
-            chosen = select(table).where(table.c.subject.in_(list(longest)))
+            chosen = sa.select(table).where(table.c.subject.in_(list(longest)))
             rows = connection.execute(chosen).all()
         address = _address(attempt.network)
 
@@ -108,7 +109,7 @@ class Attempts:
         """Count a failure."""
         table, now = SIGN_IN_FAILURES, self._clock()
         with self._database.writing() as connection:
-            connection.execute(delete(table).where(table.c.last <= now - _FORGOTTEN))
+            connection.execute(sa.delete(table).where(table.c.last <= now - _FORGOTTEN))
             for subject in sorted(attempt.longest()):
                 new = upsert(connection, table).values(subject=subject, failures=1, last=now)
                 more = {"failures": table.c.failures + 1, "last": now}
@@ -124,25 +125,25 @@ class Attempts:
                 _forget(connection, attempt.name, here)
 
 
-def forget(connection: Connection, name: str) -> None:
+def forget(connection: sa.Connection, name: str) -> None:
     """Forget all failures of an account, which has a new password."""
     everywhere = SIGN_IN_FAILURES.c.subject.startswith(_pair(name, ""))
     _forget(connection, name, everywhere)
 
 
-def _forget(connection: Connection, name: str, pairs: ColumnElement[bool]) -> None:
+def _forget(connection: sa.Connection, name: str, pairs: sa.ColumnElement[bool]) -> None:
     """Forget the failures of an account, and take those of `pairs` from the counts of the
     addresses. Failures for other accounts stay there: otherwise somebody who has an account could
     guess for others without end."""
     table = SIGN_IN_FAILURES
-    connection.execute(delete(table).where(table.c.subject == _account(name)))
-    chosen = select(table).where(pairs).order_by(table.c.subject)
+    connection.execute(sa.delete(table).where(table.c.subject == _account(name)))
+    chosen = sa.select(table).where(pairs).order_by(table.c.subject)
     for row in connection.execute(chosen).all():
         address = table.c.subject == _address(row.subject.removeprefix(_pair(name, "")))
         fewer = {"failures": table.c.failures - row.failures}
-        connection.execute(update(table).where(address).values(fewer))
-        connection.execute(delete(table).where(address, table.c.failures <= 0))
-    connection.execute(delete(table).where(pairs))
+        connection.execute(sa.update(table).where(address).values(fewer))
+        connection.execute(sa.delete(table).where(address, table.c.failures <= 0))
+    connection.execute(sa.delete(table).where(pairs))
 
 
 def network_of(address: str) -> str:
@@ -246,7 +247,7 @@ class Sessions(RecordedChanges):
             SESSIONS.c.expires.label("session_expires"),
             TEAMS.c.limits.label("team_limits"),
         )
-        asked = select(*columns).select_from(joined).where(SESSIONS.c.hash == hash)
+        asked = sa.select(*columns).select_from(joined).where(SESSIONS.c.hash == hash)
         with self._database.reading() as connection:
             row = connection.execute(asked.where(PRINCIPALS.c.revoked.is_(None))).first()
         if row is None:
@@ -259,7 +260,7 @@ class Sessions(RecordedChanges):
         if row.seen <= timestamp(moment - _SEEN):
             with self._database.writing() as connection:
                 connection.execute(
-                    update(SESSIONS).where(SESSIONS.c.hash == hash).values(seen=current)
+                    sa.update(SESSIONS).where(SESSIONS.c.hash == hash).values(seen=current)
                 )
         return Session(principal, row.kind)
 
@@ -268,7 +269,7 @@ class Sessions(RecordedChanges):
         if not token.isascii():
             return
         with self._database.writing() as connection:
-            gone = delete(SESSIONS).where(SESSIONS.c.hash == hashed(token))
+            gone = sa.delete(SESSIONS).where(SESSIONS.c.hash == hashed(token))
             if connection.execute(gone).rowcount:
                 self._record(connection, "signed_out", name, "", address)
 
@@ -278,24 +279,24 @@ class Sessions(RecordedChanges):
         with self._database.writing() as connection:
             self._record(connection, "refused", name, way, address, why)
 
-    def _forget_old(self, connection: Connection, moment: datetime) -> None:
-        ended = or_(
+    def _forget_old(self, connection: sa.Connection, moment: datetime) -> None:
+        ended = sa.or_(
             SESSIONS.c.expires <= timestamp(moment),
             SESSIONS.c.seen <= timestamp(moment - self._idle),
         )
-        connection.execute(delete(SESSIONS).where(ended))
+        connection.execute(sa.delete(SESSIONS).where(ended))
 
     def _record(
-        self, connection: Connection, act: str, name: str, way: str, address: str, why: str = ""
+        self, connection: sa.Connection, act: str, name: str, way: str, address: str, why: str = ""
     ) -> None:
         fields = {"act": act, "name": name, "way": way, "address": address, "reason": why}
         kept = {field: value for field, value in fields.items() if value}
         self._seal(connection, Record(KIND, kept, caller=name, tag=name))
 
 
-def end_sessions(connection: Connection, principal: str) -> None:
+def end_sessions(connection: sa.Connection, principal: str) -> None:
     """End all sessions of a key or account."""
-    connection.execute(delete(SESSIONS).where(SESSIONS.c.principal == principal))
+    connection.execute(sa.delete(SESSIONS).where(SESSIONS.c.principal == principal))
 
 
 try:
@@ -372,17 +373,17 @@ class Accounts(RecordedChanges):
 
     def all(self, *, disabled: bool = False) -> list[Principal]:
         """The accounts by name; `disabled` adds the disabled ones."""
-        asked = select(PRINCIPALS).where(_ACCOUNTS)
+        asked = sa.select(PRINCIPALS).where(_ACCOUNTS)
         if not disabled:
             asked = asked.where(PRINCIPALS.c.revoked.is_(None))
         with self._database.reading() as connection:
             rows = connection.execute(asked.order_by(PRINCIPALS.c.name, PRINCIPALS.c.created))
             return [principal_of(row, {}) for row in rows]
 
-    def _row(self, name: str) -> Row[Any] | None:
+    def _row(self, name: str) -> sa.Row[Any] | None:
         if len(name) > LONGEST_NAME or not is_storable(name):
             return None
-        active = select(PRINCIPALS).where(_ACCOUNTS, PRINCIPALS.c.revoked.is_(None))
+        active = sa.select(PRINCIPALS).where(_ACCOUNTS, PRINCIPALS.c.revoked.is_(None))
         with self._database.reading() as connection:
             return connection.execute(active.where(PRINCIPALS.c.name == name)).first()
 
@@ -394,7 +395,7 @@ class Accounts(RecordedChanges):
                 remedy="To list accounts, run: suffice accounts list",
             )
         with self._database.writing() as connection:
-            chosen = update(PRINCIPALS).where(
+            chosen = sa.update(PRINCIPALS).where(
                 PRINCIPALS.c.id == row.id, PRINCIPALS.c.revoked.is_(None)
             )
             connection.execute(chosen.values(values))
@@ -404,7 +405,7 @@ class Accounts(RecordedChanges):
             self._record(connection, act, account, by)
         return account
 
-    def _record(self, connection: Connection, act: str, account: Principal, by: str) -> None:
+    def _record(self, connection: sa.Connection, act: str, account: Principal, by: str) -> None:
         content = {"act": act, **described(account)}
         self._seal(connection, Record(ACCOUNT, content, caller=by, tag=account.name))
 

@@ -25,12 +25,13 @@ from typing import Any
 
 from suffice.errors import PrincipalError
 from suffice.log.chain import Clock, now, timestamp
-from suffice.log.entry import Record
+from suffice.log.record import Record
 from suffice.log.tables import PRINCIPALS, TEAMS
 from suffice.log.writer import Prepare, seal
 from suffice.settings import RecordSettings
+from suffice.sql import sa
 from suffice.sql.database import Database
-from suffice.sql.toolkit import Connection, Row, delete, func, or_, select, update, upsert
+from suffice.sql.statements import upsert
 from suffice.text.storable import is_storable
 
 
@@ -45,7 +46,7 @@ class RecordedChanges:
         self._clock = clock
         self._prepare = None if settings.enabled == "never" else Prepare.of(settings)
 
-    def _seal(self, connection: Connection, record: Record) -> None:
+    def _seal(self, connection: sa.Connection, record: Record) -> None:
         """Record a change in the transaction that makes it, so that the log covers every change."""
         if self._prepare is not None:
             seal(connection, [self._prepare(record)], self._clock())
@@ -242,8 +243,8 @@ class Principals(RecordedChanges):
 
     def revoke(self, name: str, by: str = "") -> Principal:
         """Revoke a key by name or id, effective from the next request. Its records are kept."""
-        named = or_(PRINCIPALS.c.id == name, PRINCIPALS.c.name == name)
-        chosen = select(PRINCIPALS).where(named, _KEYS, PRINCIPALS.c.revoked.is_(None))
+        named = sa.or_(PRINCIPALS.c.id == name, PRINCIPALS.c.name == name)
+        chosen = sa.select(PRINCIPALS).where(named, _KEYS, PRINCIPALS.c.revoked.is_(None))
         with self._database.writing() as connection:
             row = connection.execute(chosen).first() if is_storable(name) else None
             if row is None:
@@ -251,23 +252,23 @@ class Principals(RecordedChanges):
                     f"There is no active key '{name}'.",
                     remedy="To list keys, run: suffice keys list",
                 )
-            ended = update(PRINCIPALS).where(PRINCIPALS.c.id == row.id).returning(PRINCIPALS)
+            ended = sa.update(PRINCIPALS).where(PRINCIPALS.c.id == row.id).returning(PRINCIPALS)
             values = {"revoked": timestamp(self._clock())}
             found = principal_of(connection.execute(ended.values(values)).one(), {})
             self._record(connection, "revoked", found, by)
         return found
 
-    def _record(self, connection: Connection, act: str, principal: Principal, by: str) -> None:
+    def _record(self, connection: sa.Connection, act: str, principal: Principal, by: str) -> None:
         content = {"act": act, **described(principal)}
         self._seal(connection, Record(KEY, content, caller=by, tag=principal.name))
 
     def all(self, *, revoked: bool = False) -> list[Principal]:
         """The principals by name, including expired ones; `revoked` adds the revoked ones."""
-        asked = select(PRINCIPALS).where(_KEYS).order_by(PRINCIPALS.c.name, PRINCIPALS.c.created)
+        asked = sa.select(PRINCIPALS).where(_KEYS).order_by(PRINCIPALS.c.name, PRINCIPALS.c.created)
         if not revoked:
             asked = asked.where(PRINCIPALS.c.revoked.is_(None))
         with self._database.reading() as connection:
-            limits = {row.name: row.limits for row in connection.execute(select(TEAMS))}
+            limits = {row.name: row.limits for row in connection.execute(sa.select(TEAMS))}
             return [principal_of(row, limits) for row in connection.execute(asked)]
 
     def lookup(self, secret: str) -> Principal | None:
@@ -278,7 +279,7 @@ class Principals(RecordedChanges):
         with self._database.reading() as connection:
             joined = PRINCIPALS.outerjoin(TEAMS, PRINCIPALS.c.team == TEAMS.c.name)
             columns = (PRINCIPALS, TEAMS.c.limits.label("team_limits"))
-            asked = select(*columns).select_from(joined).where(PRINCIPALS.c.id == key[1], _KEYS)
+            asked = sa.select(*columns).select_from(joined).where(PRINCIPALS.c.id == key[1], _KEYS)
             row = connection.execute(asked).first()
         # Same work for known and unknown keys, and a constant-time comparison.
         same = hmac.compare_digest(row.hash if row else _NOBODY, hashed(secret))
@@ -322,7 +323,7 @@ def columns_of(value: Principal, hash: str, kind: str = KEY) -> dict[str, Any]:
     }
 
 
-def principal_of(row: Row[Any], team_limits: Mapping[str, str | None]) -> Principal:
+def principal_of(row: sa.Row[Any], team_limits: Mapping[str, str | None]) -> Principal:
     """The principal of a row; `team_limits` maps teams to their limits as JSON."""
     roles = frozenset(Role(role) for role in json.loads(row.roles))
     if row.kind == KEY:
@@ -354,9 +355,9 @@ def checked_roles(roles: Iterable[str]) -> frozenset[Role]:
         ) from None
 
 
-def existing(connection: Connection, team: str) -> None:
+def existing(connection: sa.Connection, team: str) -> None:
     """Raise if the team does not exist. A key with a mistyped team would have no limits."""
-    found = is_storable(team) and connection.execute(select(TEAMS).where(TEAMS.c.name == team))
+    found = is_storable(team) and connection.execute(sa.select(TEAMS).where(TEAMS.c.name == team))
     if not found or found.first() is None:
         raise PrincipalError(
             f"There is no team '{team}'.", remedy=f"First run: suffice teams set {team}"
@@ -399,26 +400,26 @@ class Teams(RecordedChanges):
         with self._database.writing() as connection:
             existing(connection, name)
             left = PRINCIPALS.c.team == name, PRINCIPALS.c.revoked.is_(None)
-            keys = connection.scalars(select(PRINCIPALS.c.name).where(*left)).all()
+            keys = connection.scalars(sa.select(PRINCIPALS.c.name).where(*left)).all()
             if keys:
                 raise PrincipalError(
                     f"The team '{name}' still has keys: {', '.join(sorted(keys))}.",
                     remedy=f"First run: suffice keys revoke {min(keys)}",
                 )
-            connection.execute(delete(TEAMS).where(TEAMS.c.name == name))
+            connection.execute(sa.delete(TEAMS).where(TEAMS.c.name == name))
             self._record(connection, "removed", Team(name), by)
 
     def all(self) -> list[Team]:
         """The teams by name."""
         active = (PRINCIPALS.c.team == TEAMS.c.name) & PRINCIPALS.c.revoked.is_(None)
-        keys = select(func.count()).select_from(PRINCIPALS).where(active).scalar_subquery()
-        asked = select(TEAMS, keys.label("keys")).order_by(TEAMS.c.name)
+        keys = sa.select(sa.func.count()).select_from(PRINCIPALS).where(active).scalar_subquery()
+        asked = sa.select(TEAMS, keys.label("keys")).order_by(TEAMS.c.name)
         with self._database.reading() as connection:
             return [
                 Team(row.name, json.loads(row.limits), row._mapping["keys"])
                 for row in connection.execute(asked)
             ]
 
-    def _record(self, connection: Connection, act: str, team: Team, by: str) -> None:
+    def _record(self, connection: sa.Connection, act: str, team: Team, by: str) -> None:
         fields = {"act": act, "name": team.name, "limits": dict(team.limits)}
         self._seal(connection, Record(TEAM, fields, caller=by, tag=team.name))

@@ -21,8 +21,9 @@ from typing import Any
 from suffice.errors import StoreError
 from suffice.log.chain import Clock, now, timestamp
 from suffice.log.tables import USAGE, USAGE_TOTALS
+from suffice.sql import sa
 from suffice.sql.database import Database
-from suffice.sql.toolkit import Connection, add_counts, delete, func, select, text
+from suffice.sql.statements import add_counts
 from suffice.text.storable import is_storable
 
 
@@ -129,15 +130,15 @@ class Usage:
                     windows = _windows(limits)
                     self._write(connection, holder, windows, now, tokens=tokens, cost=cost)
 
-    def _alone(self, connection: Connection, principal: str) -> None:
+    def _alone(self, connection: sa.Connection, principal: str) -> None:
         """Lock a principal's counters; SQLite already allows only one write transaction."""
         if self._database.dialect == "postgresql":
-            lock = text("SELECT pg_advisory_xact_lock(hashtextextended(:name, 0))")
+            lock = sa.text("SELECT pg_advisory_xact_lock(hashtextextended(:name, 0))")
             connection.execute(lock, {"name": f"suffice usage {principal}"})
 
     def _write(
         self,
-        connection: Connection,
+        connection: sa.Connection,
         principal: str,
         windows: Sequence[Window],
         now: float,
@@ -148,7 +149,7 @@ class Usage:
             add_counts(connection, USAGE, {**dict.fromkeys(_COUNTS, 0), **key, **more})
             past = USAGE.c.bucket <= now - window.seconds - window.width
             mine = (USAGE.c.principal == principal) & (USAGE.c.width == window.width)
-            connection.execute(delete(USAGE).where(mine, past))
+            connection.execute(sa.delete(USAGE).where(mine, past))
 
 
 def _spendable(limits: Mapping[str, float]) -> dict[str, float]:
@@ -164,9 +165,9 @@ def _bucket(now: float, window: Window) -> int:
     return int(now // window.width) * window.width
 
 
-def _lately(connection: Connection, principal: str, window: Window, now: float) -> Sequence[Any]:
+def _lately(connection: sa.Connection, principal: str, window: Window, now: float) -> Sequence[Any]:
     """The buckets in a window, oldest first."""
-    asked = select(USAGE).where(
+    asked = sa.select(USAGE).where(
         USAGE.c.principal == principal,
         USAGE.c.width == window.width,
         USAGE.c.bucket > now - window.seconds - window.width,
@@ -308,7 +309,7 @@ class Ledger:
             _merge(connection, rows)
 
 
-def _merge(connection: Connection, rows: list[dict[str, Any]]) -> None:
+def _merge(connection: sa.Connection, rows: list[dict[str, Any]]) -> None:
     """Add rows to the stored totals."""
     # A fixed order prevents deadlocks.
     for row in sorted(rows, key=lambda row: [row[name] for name in _KEY]):
@@ -329,12 +330,12 @@ def usage_report(
 ) -> list[tuple[str, Totals]]:
     """The totals by dimension, most requests first, from `since` up to but excluding `until`."""
     column = USAGE_TOTALS.c[DIMENSIONS[by]]
-    asked = select(column, *(func.sum(USAGE_TOTALS.c[name]).label(name) for name in COUNTS))
+    asked = sa.select(column, *(sa.func.sum(USAGE_TOTALS.c[name]).label(name) for name in COUNTS))
     if since:
         asked = asked.where(USAGE_TOTALS.c.day >= since)
     if until:
         asked = asked.where(USAGE_TOTALS.c.day < until)
-    asked = asked.group_by(column).order_by(func.sum(USAGE_TOTALS.c.requests).desc(), column)
+    asked = asked.group_by(column).order_by(sa.func.sum(USAGE_TOTALS.c.requests).desc(), column)
     with database.reading() as connection:
         found = connection.execute(asked).all()
     # PostgreSQL returns sums as decimals.
@@ -349,8 +350,8 @@ def forget_user(database: Database, name: str) -> None:
         return
     named = USAGE_TOTALS.c.end_user == name
     with database.writing() as connection:
-        rows = connection.execute(select(USAGE_TOTALS).where(named)).mappings().all()
-        connection.execute(delete(USAGE_TOTALS).where(named))
+        rows = connection.execute(sa.select(USAGE_TOTALS).where(named)).mappings().all()
+        connection.execute(sa.delete(USAGE_TOTALS).where(named))
         _merge(connection, [{**row, "end_user": ""} for row in rows])
 
 

@@ -14,9 +14,9 @@ from weakref import WeakKeyDictionary
 from suffice.access.keys import ALL, Principal, Role
 from suffice.evidence.index import PUBLIC
 from suffice.evidence.rows import VersionInfo
-from suffice.log.entry import Entry
+from suffice.log.record import Entry
 from suffice.log.tables import SCOPES
-from suffice.sql.toolkit import Connection, Engine, func, select
+from suffice.sql import sa
 from suffice.types import Passage
 
 
@@ -87,10 +87,10 @@ class _Scopes:
     readable: dict[Reader, frozenset[int]] = field(default_factory=dict)
 
 
-_parsed: WeakKeyDictionary[Engine, _Scopes] = WeakKeyDictionary()
+_parsed: WeakKeyDictionary[sa.Engine, _Scopes] = WeakKeyDictionary()
 
 
-def readable_scopes(connection: Connection, reader: Reader | None) -> frozenset[int] | None:
+def readable_scopes(connection: sa.Connection, reader: Reader | None) -> frozenset[int] | None:
     """The scopes of decisions that a reader may know of, because it may read all of their passages;
     `None`: all scopes. Those who audit the log also know of decisions whose passages are not
     stored."""
@@ -108,13 +108,13 @@ def readable_scopes(connection: Connection, reader: Reader | None) -> frozenset[
     return found
 
 
-def _scopes(connection: Connection) -> _Scopes:
+def _scopes(connection: sa.Connection) -> _Scopes:
     table = SCOPES.c
-    count, last = connection.execute(select(func.count(), func.max(table.id))).one()
+    count, last = connection.execute(sa.select(sa.func.count(), sa.func.max(table.id))).one()
     kept = _parsed.get(connection.engine)
     if kept is not None and (kept.count, kept.last) == (count, last):
         return kept
-    rows = connection.execute(select(SCOPES))
+    rows = connection.execute(sa.select(SCOPES))
     bodies = ((int(row.id), json.loads(row.body)) for row in rows)
     found = _Scopes(count, last or 0, {id: body for id, body in bodies if body is not None})
     _parsed[connection.engine] = found

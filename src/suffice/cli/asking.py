@@ -39,9 +39,9 @@ from suffice.types import Action, Evidence, Kind, Verdict
 if TYPE_CHECKING:
     from suffice.evidence.library import Library
     from suffice.evidence.search import Search
-    from suffice.log.entry import Record
     from suffice.log.librarian import Librarian
     from suffice.log.log import Log
+    from suffice.log.record import Record
     from suffice.pipeline import Pipeline
     from suffice.sql.database import Database
 

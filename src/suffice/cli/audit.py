@@ -25,8 +25,8 @@ from suffice.errors import SettingsError, SufficeError
 from suffice.log.chain import now, timestamp
 from suffice.log.checkpoints import destination, make_key, read_public
 from suffice.log.decision import decision_of
-from suffice.log.entry import Choice, Entry
 from suffice.log.log import PAGE
+from suffice.log.record import Entry, RecordFilter
 from suffice.log.replay import Replayed, record_verification
 from suffice.log.verify import Verified
 from suffice.log.writer import FIELDS
@@ -245,7 +245,7 @@ def show(
         entry = log.entry(id)
         to_json.show(entry_json(entry)) if as_json else show_entry(entry)
         return 0
-    entries = log.page(Choice(kind=kind, caller=caller, before=before), most)
+    entries = log.page(RecordFilter(kind=kind, caller=caller, before=before), most)
     to_json.show([line_json(entry) for entry in entries]) if as_json else show_page(entries)
     return 0
 
@@ -273,7 +273,7 @@ def export(
 ) -> int:
     """Export records as JSON lines, oldest first."""
     log = open_log(read_settings(config), store)
-    choice = Choice(kind, since=_written(since), until=_written(until))
+    choice = RecordFilter(kind, since=_written(since), until=_written(until))
     entries = [log.entry(id)] if id else log.entries(choice)
     to_json.write_lines((entry_json(entry, proof=proof) for entry in entries), out)
     return 0

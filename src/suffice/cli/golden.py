@@ -44,8 +44,8 @@ from suffice.lab.golden import (
 from suffice.lab.golden import junit as junit_of
 from suffice.lab.monitor.gaps import MOST_WORDINGS, Answered, Topic, backlog
 from suffice.log.chain import now, timestamp
-from suffice.log.entry import Choice
 from suffice.log.log import PAGE, Log
+from suffice.log.record import RecordFilter
 from suffice.pipeline import Pipeline
 from suffice.review.review import Review
 from suffice.settings import read_settings
@@ -274,7 +274,7 @@ def gaps(
     check_collection(library.store, collection)
     log = Log(library.store.database, settings.record)
     click.get_current_context().call_on_close(log.close)
-    choice = Choice(since=timestamp(since.replace(tzinfo=UTC)) if since else "")
+    choice = RecordFilter(since=timestamp(since.replace(tzinfo=UTC)) if since else "")
     reader = Reader(frozenset(labels), audits=True) if labels else None
     asked = Review(log).gaps(choice, MOST_WORDINGS, reader)
     with bars(quiet=quiet) as progress:

@@ -26,8 +26,8 @@ from suffice.evidence.index import Filter
 from suffice.evidence.store import Store
 from suffice.log.chain import timestamp
 from suffice.log.decision import Decision, Filing
-from suffice.log.entry import Choice, Entry
 from suffice.log.log import PAGE, Log, Why
+from suffice.log.record import Entry, RecordFilter
 from suffice.log.trace import Trace
 from suffice.review.case import Act, Case, Rating
 from suffice.review.labels import Estimate
@@ -308,9 +308,9 @@ def _times(command: F) -> F:
     return since(until(command))
 
 
-def _between(since: datetime | None, until: datetime | None) -> Choice:
+def _between(since: datetime | None, until: datetime | None) -> RecordFilter:
     moments = (timestamp(m.replace(tzinfo=UTC)) if m else "" for m in (since, until))
-    return Choice(since=next(moments), until=next(moments))
+    return RecordFilter(since=next(moments), until=next(moments))
 
 
 @click.group()

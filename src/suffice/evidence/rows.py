@@ -16,7 +16,7 @@ from suffice.evidence.versions import EVER, NEVER, Dated
 from suffice.types import Kind, Passage
 
 if TYPE_CHECKING:
-    from suffice.sql.toolkit import RowMapping
+    from suffice.sql import sa
 
 Vectors = NDArray[np.float32]
 UPLOADED = "uploaded:"
@@ -131,7 +131,7 @@ def labels_text(labels: frozenset[str]) -> str:
     return json.dumps(sorted(labels))
 
 
-def dated(row: RowMapping) -> Dated:
+def dated(row: sa.RowMapping) -> Dated:
     declared = row["label"] if "+" in row["key"] else ""
     return Dated(
         row["id"], row["document_id"], declared, day(row["effective"]), day(row["expires"]),
@@ -139,7 +139,7 @@ def dated(row: RowMapping) -> Dated:
     )  # fmt: skip
 
 
-def known(row: RowMapping) -> Known:
+def known(row: sa.RowMapping) -> Known:
     return Known(
         row["root"],
         row["stamp"],
@@ -150,7 +150,7 @@ def known(row: RowMapping) -> Known:
     )
 
 
-def passage(row: RowMapping) -> Passage:
+def passage(row: sa.RowMapping) -> Passage:
     since, until = date.fromisoformat(row["force_from"]), date.fromisoformat(row["force_until"])
     return Passage(
         id=row["name"],
@@ -174,7 +174,7 @@ def passage(row: RowMapping) -> Passage:
     )
 
 
-def stored(row: RowMapping) -> StoredPassage:
+def stored(row: sa.RowMapping) -> StoredPassage:
     return StoredPassage(
         row["id"],
         passage(row),
@@ -182,7 +182,7 @@ def stored(row: RowMapping) -> StoredPassage:
     )
 
 
-def version_info(row: RowMapping) -> VersionInfo:
+def version_info(row: sa.RowMapping) -> VersionInfo:
     return VersionInfo(
         document=row["name"],
         collection=row["collection"],

@@ -25,19 +25,9 @@ from suffice.evidence.tables import passages as p
 from suffice.evidence.tables import store as store_row
 from suffice.evidence.tables import vectors as x
 from suffice.evidence.tables import versions as v
+from suffice.sql import sa
 from suffice.sql.database import Database
-from suffice.sql.toolkit import (
-    ColumnElement,
-    Connection,
-    RowMapping,
-    Select,
-    bindparam,
-    exists,
-    func,
-    holds,
-    or_,
-    select,
-)
+from suffice.sql.statements import holds
 from suffice.text.storable import is_storable
 from suffice.types import Passage
 
@@ -57,10 +47,10 @@ def index_folder(database: Database, named: str, id: Callable[[], str]) -> Path:
     return database.path.with_name(database.path.name + ".index")
 
 
-Query = Select[Any]
+Query = sa.Select[Any]
 
 _PASSAGES: Query = (
-    select(
+    sa.select(
         p.c.id, p.c.name, p.c.text, p.c.start, p.c.end, p.c.heading, p.c.page, p.c.content_hash,
         p.c.input_hash, v.c.kind, v.c.label, v.c.title, d.c.access, v.c.effective, v.c.expires,
         v.c.force_from, v.c.force_until, v.c.family, d.c.name.label("document"), d.c.collection,
@@ -70,14 +60,14 @@ _PASSAGES: Query = (
 )  # fmt: skip
 
 # Built once: these run for every question, and take longer to build than to run.
-_NUMBERED: Query = _PASSAGES.where(p.c.id.in_(bindparam("keys", expanding=True)))
-_NAMED: Query = _PASSAGES.where(p.c.name.in_(bindparam("keys", expanding=True)))
+_NUMBERED: Query = _PASSAGES.where(p.c.id.in_(sa.bindparam("keys", expanding=True)))
+_NAMED: Query = _PASSAGES.where(p.c.name.in_(sa.bindparam("keys", expanding=True)))
 
-_VERSIONS: Query = select(
+_VERSIONS: Query = sa.select(
     d.c.name, d.c.collection, d.c.retired_on,
     v.c.label, v.c.key, v.c.title, d.c.access, v.c.effective, v.c.expires, v.c.seen,
     v.c.file_date, v.c.force_from, v.c.force_until,
-    select(func.count()).where(p.c.version_id == v.c.id).scalar_subquery().label("passages"),
+    sa.select(sa.func.count()).where(p.c.version_id == v.c.id).scalar_subquery().label("passages"),
     v.c.kind,
 ).join_from(v, d, d.c.id == v.c.document_id)  # fmt: skip
 
@@ -100,13 +90,13 @@ def _rank(known: Known) -> tuple[bool, bool]:
 
 def _label_sets(collection: str | None) -> Query:
     """The different label sets of documents, with their collections."""
-    query = select(d.c.collection, d.c.access).distinct().order_by(d.c.collection, d.c.access)
+    query = sa.select(d.c.collection, d.c.access).distinct().order_by(d.c.collection, d.c.access)
     return query if collection is None else query.where(d.c.collection == collection)
 
 
-def _without_vector(model: str) -> ColumnElement[bool]:
+def _without_vector(model: str) -> sa.ColumnElement[bool]:
     """The condition that the model has not embedded a passage."""
-    return ~exists().where(x.c.input_hash == p.c.input_hash, x.c.model == model)
+    return ~sa.exists().where(x.c.input_hash == p.c.input_hash, x.c.model == model)
 
 
 class Store:
@@ -148,12 +138,12 @@ class Store:
     @property
     def id(self) -> str:
         """The id of the store. Passage numbers are unique within a store."""
-        return str(self._value(select(store_row.c.id)))
+        return str(self._value(sa.select(store_row.c.id)))
 
     @property
     def epoch(self) -> int:
         """Incremented when passages are split again, which causes the index to be rebuilt."""
-        return self._number(select(store_row.c.epoch))
+        return self._number(sa.select(store_row.c.epoch))
 
     def collections(self, may_read: MayUse = anything) -> list[str]:
         """The names of the collections that contain documents of which `may_read` is true."""
@@ -169,7 +159,7 @@ class Store:
         upload, and one that is not retired before the others."""
         newest: dict[tuple[str, frozenset[str]], Known] = {}
         columns = (d.c.name, d.c.access, d.c.root, d.c.stamp, d.c.retired_on, d.c.retired_by)
-        query = select(*columns, v.c.key).join_from(d, v, v.c.document_id == d.c.id)
+        query = sa.select(*columns, v.c.key).join_from(d, v, v.c.document_id == d.c.id)
         for row in self._rows(query.where(d.c.collection == collection).order_by(v.c.sequence)):
             known = read.known(row)
             if access is None or known.access == access:
@@ -184,7 +174,7 @@ class Store:
         self, *, collection: str | None = None, document: str | None = None
     ) -> list[VersionInfo]:
         """All versions, oldest first within a document."""
-        wanted: list[ColumnElement[bool]] = []
+        wanted: list[sa.ColumnElement[bool]] = []
         if collection is not None:
             wanted.append(d.c.collection == collection)
         if document is not None:
@@ -196,10 +186,10 @@ class Store:
         or in one of the titles."""
         if not is_storable(text) or not is_storable(after):
             return []
-        names = select(d.c.name).where(d.c.collection == collection, d.c.name > after)
+        names = sa.select(d.c.name).where(d.c.collection == collection, d.c.name > after)
         if text:
-            titled = exists().where(v.c.document_id == d.c.id, holds(v.c.title, text.lower()))
-            names = names.where(or_(holds(d.c.name, text.lower()), titled))
+            titled = sa.exists().where(v.c.document_id == d.c.id, holds(v.c.title, text.lower()))
+            names = names.where(sa.or_(holds(d.c.name, text.lower()), titled))
         rows = self._rows(names.order_by(d.c.name).limit(most))
         listed: dict[str, list[VersionInfo]] = {row["name"]: [] for row in rows}
         query = _VERSIONS.where(d.c.collection == collection, d.c.name.in_(list(listed)))
@@ -224,7 +214,7 @@ class Store:
         with other labels than a document of this name belong to no family of it."""
         w, e = v.alias(), d.alias()
         families = (
-            select(w.c.family)
+            sa.select(w.c.family)
             .join_from(w, e, e.c.id == w.c.document_id)
             .where(e.c.collection == collection, e.c.name == document)
         )
@@ -249,7 +239,7 @@ class Store:
         several have this name."""
         labels = [] if access is None else [d.c.access == read.labels_text(access)]
         named = d.c.collection == collection, d.c.name == document, v.c.key == key
-        query = select(v.c.text).join_from(v, d, d.c.id == v.c.document_id)
+        query = sa.select(v.c.text).join_from(v, d, d.c.id == v.c.document_id)
         rows = self._rows(query.where(*named, *labels))
         if not rows:
             raise DocumentMissing(
@@ -265,7 +255,7 @@ class Store:
 
     def source(self, number: int, start: int, end: int) -> str:
         """A part of the text of the document version that a passage, given by its number, is of."""
-        part = select(func.substr(v.c.text, start + 1, end - start))
+        part = sa.select(sa.func.substr(v.c.text, start + 1, end - start))
         joined = part.join_from(v, p, p.c.version_id == v.c.id)
         return str(self._value(joined.where(p.c.id == number)))
 
@@ -295,7 +285,7 @@ class Store:
         joined = spanning(members, start, self.source(number, start, end))
         return joined if joined.id == id else None
 
-    def _readable(self, rows: Iterable[RowMapping], may_read: MayUse) -> dict[int, Passage]:
+    def _readable(self, rows: Iterable[sa.RowMapping], may_read: MayUse) -> dict[int, Passage]:
         found = {row["id"]: read.passage(row) for row in rows}
         return {n: one for n, one in found.items() if may_read(one.collection, one.access)}
 
@@ -312,7 +302,7 @@ class Store:
             return []
         q = p.alias()
         first = (
-            select(func.min(q.c.id))
+            sa.select(sa.func.min(q.c.id))
             .join_from(q, v, v.c.id == q.c.version_id)
             .join(d, d.c.id == v.c.document_id)
             .where(d.c.collection == collection)
@@ -339,7 +329,7 @@ class Store:
         query = _PASSAGES.where(
             d.c.collection == collection,
             d.c.access.in_(self._label_sets(collection, may_read)),
-            or_(holds(p.c.text, phrase), holds(p.c.heading, phrase)),
+            sa.or_(holds(p.c.text, phrase), holds(p.c.heading, phrase)),
         )
         if documents:
             query = query.where(d.c.name.in_(documents))
@@ -366,15 +356,15 @@ class Store:
 
     def last_change(self) -> int:
         """The number of the newest change."""
-        return self._number(select(func.coalesce(func.max(v.c.changed), 0)))
+        return self._number(sa.select(sa.func.coalesce(sa.func.max(v.c.changed), 0)))
 
     def has_vectors(self, model: str) -> bool:
         wanted = x.c.model == model
-        return bool(self._rows(select(x.c.model).where(wanted).limit(1)))
+        return bool(self._rows(sa.select(x.c.model).where(wanted).limit(1)))
 
     def last_vector(self) -> int:
         """The number of the newest vector."""
-        return self._number(select(func.coalesce(func.max(x.c.rowid), 0)))
+        return self._number(sa.select(sa.func.coalesce(sa.func.max(x.c.rowid), 0)))
 
     def count_changes(self, since: int) -> int:
         """The number of passages that `changes` would return."""
@@ -420,19 +410,19 @@ class Store:
 
     def _renew_forces(self) -> None:
         """Compute the days in force again if another rule computed those that are stored."""
-        if self._number(select(store_row.c.force_rule)) >= keep.FORCE_RULE:
+        if self._number(sa.select(store_row.c.force_rule)) >= keep.FORCE_RULE:
             return
         with self._writing() as connection:
             keep.renew_forces(connection)
 
     @contextmanager
-    def _writing(self) -> Iterator[Connection]:
+    def _writing(self) -> Iterator[sa.Connection]:
         with self.database.writing() as connection:
             # Changes get sequential numbers even if a lost connection has released the writer lock.
-            connection.execute(select(store_row.c.id).with_for_update())
+            connection.execute(sa.select(store_row.c.id).with_for_update())
             yield connection
 
-    def _rows(self, query: Query, **values: object) -> Sequence[RowMapping]:
+    def _rows(self, query: Query, **values: object) -> Sequence[sa.RowMapping]:
         with self.database.reading() as connection:
             return connection.execute(query, values).mappings().all()
 
@@ -443,19 +433,19 @@ class Store:
     def _number(self, query: Query) -> int:
         return int(str(self._value(query)))
 
-    def _count(self, wanted: ColumnElement[bool]) -> int:
+    def _count(self, wanted: sa.ColumnElement[bool]) -> int:
         """The number of passages that match a condition."""
-        passages = select(func.count()).select_from(p.join(v, v.c.id == p.c.version_id))
+        passages = sa.select(sa.func.count()).select_from(p.join(v, v.c.id == p.c.version_id))
         return self._number(passages.where(wanted))
 
-    def _batches(self, query: Query, size: int) -> Iterator[Sequence[RowMapping]]:
+    def _batches(self, query: Query, size: int) -> Iterator[Sequence[sa.RowMapping]]:
         """Passages by number. Writes between batches may change which passages follow."""
         last, number = 0, p.c.id
         while rows := self._rows(query.where(number > last).order_by(number).limit(size)):
             last = rows[-1]["id"]
             yield rows
 
-    def _keyed(self, query: Query, keys: Sequence[object]) -> Iterator[RowMapping]:
+    def _keyed(self, query: Query, keys: Sequence[object]) -> Iterator[sa.RowMapping]:
         """Look up `keys` in batches small enough for the database."""
         for first in range(0, len(keys), _KEYS_A_QUERY):
             yield from self._rows(query, keys=keys[first : first + _KEYS_A_QUERY])

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from suffice.sql import sa
 from suffice.sql.columns import number, text
-from suffice.sql.toolkit import Column, LargeBinary, MetaData, Table
 
-METADATA = MetaData()
+METADATA = sa.MetaData()
 
 
-store = Table("store", METADATA, text("id"), number("epoch"), number("force_rule"))
+store = sa.Table("store", METADATA, text("id"), number("epoch"), number("force_rule"))
 
-documents = Table(
+documents = sa.Table(
     "documents",
     METADATA,
     number("id", key=True, generated=True),
@@ -23,7 +23,7 @@ documents = Table(
     text("access"),
 )
 
-versions = Table(
+versions = sa.Table(
     "versions",
     METADATA,
     number("id", key=True, generated=True),
@@ -45,7 +45,7 @@ versions = Table(
     number("changed"),
 )
 
-passages = Table(
+passages = sa.Table(
     "passages",
     METADATA,
     number("id", key=True, generated=True),
@@ -60,11 +60,11 @@ passages = Table(
     text("input_hash"),
 )
 
-vectors = Table(
+vectors = sa.Table(
     "vectors",
     METADATA,
     number("rowid"),  # autoincrement; implicit in SQLite
     text("input_hash"),
     text("model"),
-    Column("vector", LargeBinary, nullable=False),
+    sa.Column("vector", sa.LargeBinary, nullable=False),
 )

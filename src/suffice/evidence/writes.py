@@ -14,40 +14,27 @@ from typing import Any
 from suffice.evidence import tables as t
 from suffice.evidence.rows import UPLOADED, NewVersion, Vectors, dated, iso, labels_in, labels_text
 from suffice.evidence.versions import in_force
-from suffice.sql.toolkit import (
-    BindParameter,
-    Connection,
-    Executable,
-    Select,
-    bindparam,
-    delete,
-    func,
-    insert,
-    or_,
-    select,
-    text,
-)
-from suffice.sql.toolkit import update as change
+from suffice.sql import sa
 from suffice.types import Kind
 
-_PUT_VECTOR = text(
+_PUT_VECTOR = sa.text(
     """INSERT INTO vectors (input_hash, model, vector) VALUES (:input_hash, :model, :vector)
        ON CONFLICT DO NOTHING"""
 )
-_PUT_DOCUMENT = text(
+_PUT_DOCUMENT = sa.text(
     """INSERT INTO documents (collection, name, access, root, stamp)
        VALUES (:collection, :name, :access, :root, :stamp)
        ON CONFLICT (collection, name, access) DO UPDATE SET root = excluded.root,
        stamp = excluded.stamp, retired_on = NULL, retired_by = NULL RETURNING id"""
 )
-_DATED = select(
+_DATED = sa.select(
     t.versions.c.id, t.versions.c.document_id, t.versions.c.key, t.versions.c.label,
     t.versions.c.effective, t.versions.c.expires, t.versions.c.seen, t.versions.c.sequence,
     t.documents.c.retired_on, t.documents.c.collection, t.documents.c.access,
 ).join_from(t.versions, t.documents, t.documents.c.id == t.versions.c.document_id)  # fmt: skip
 
 
-def vectors(connection: Connection, hashes: Sequence[str], made: Vectors, model: str) -> None:
+def vectors(connection: sa.Connection, hashes: Sequence[str], made: Vectors, model: str) -> None:
     rows = [
         {"input_hash": hash, "model": model, "vector": vector.astype("<f4").tobytes()}
         for hash, vector in zip(hashes, made, strict=True)
@@ -55,7 +42,7 @@ def vectors(connection: Connection, hashes: Sequence[str], made: Vectors, model:
     _each(connection, _PUT_VECTOR, rows)
 
 
-def save(connection: Connection, versions: Iterable[NewVersion], today: date) -> None:
+def save(connection: sa.Connection, versions: Iterable[NewVersion], today: date) -> None:
     """Store new contents. Content that is unchanged is only restored if it was retired."""
     families: set[str] = set()
     for version in versions:
@@ -64,13 +51,13 @@ def save(connection: Connection, versions: Iterable[NewVersion], today: date) ->
 
 
 def touch(
-    connection: Connection, collection: str, unchanged: Mapping[str, tuple[str, str]]
+    connection: sa.Connection, collection: str, unchanged: Mapping[str, tuple[str, str]]
 ) -> None:
     document = t.documents.c
     statement = (
-        change(t.documents)
-        .where(document.collection == collection, document.name == bindparam("document"))
-        .values(root=bindparam("at"), stamp=bindparam("mark"))
+        sa.update(t.documents)
+        .where(document.collection == collection, document.name == sa.bindparam("document"))
+        .values(root=sa.bindparam("at"), stamp=sa.bindparam("mark"))
     )
     rows = [
         {"document": name, "at": root, "mark": stamp} for name, (root, stamp) in unchanged.items()
@@ -79,7 +66,7 @@ def touch(
 
 
 def retire(
-    connection: Connection,
+    connection: sa.Connection,
     collection: str,
     documents: Iterable[str],
     today: date,
@@ -100,20 +87,20 @@ def retire(
     _renew(connection, families)
 
 
-def _retire(connection: Connection, documents: Sequence[int], today: date, by: str) -> None:
+def _retire(connection: sa.Connection, documents: Sequence[int], today: date, by: str) -> None:
     """Retire documents that are not retired yet."""
     document = t.documents.c
-    chosen = change(t.documents).where(document.id.in_(documents), document.retired_on.is_(None))
+    chosen = sa.update(t.documents).where(document.id.in_(documents), document.retired_on.is_(None))
     connection.execute(chosen.values(retired_on=today.isoformat(), retired_by=by))
 
 
-def _named(collection: str, name: str) -> Select[Any]:
+def _named(collection: str, name: str) -> sa.Select[Any]:
     """The documents of a name, whatever their labels."""
     of_it = (t.documents.c.collection == collection, t.documents.c.name == name)
-    return select(t.documents.c.id, t.documents.c.access, t.documents.c.root).where(*of_it)
+    return sa.select(t.documents.c.id, t.documents.c.access, t.documents.c.root).where(*of_it)
 
 
-def _save(connection: Connection, new: NewVersion, today: date) -> set[str]:
+def _save(connection: sa.Connection, new: NewVersion, today: date) -> set[str]:
     row = {
         "collection": new.collection, "name": new.document, "access": labels_text(new.access),
         "root": new.root, "stamp": new.stamp,
@@ -123,7 +110,7 @@ def _save(connection: Connection, new: NewVersion, today: date) -> set[str]:
     if new.root != UPLOADED:
         before |= _relabel(connection, new, document, today)
     newest = connection.execute(
-        select(t.versions.c.id, t.versions.c.key)
+        sa.select(t.versions.c.id, t.versions.c.key)
         .where(t.versions.c.document_id == document)
         .order_by(t.versions.c.sequence.desc())
         .limit(1)
@@ -133,11 +120,11 @@ def _save(connection: Connection, new: NewVersion, today: date) -> set[str]:
     else:
         _insert(connection, new, document, today)
     of_it = t.versions.c.document_id == document
-    connection.execute(change(t.versions).where(of_it).values(family=new.family))
+    connection.execute(sa.update(t.versions).where(of_it).values(family=new.family))
     return before | {new.family}
 
 
-def _relabel(connection: Connection, new: NewVersion, document: int, today: date) -> set[str]:
+def _relabel(connection: sa.Connection, new: NewVersion, document: int, today: date) -> set[str]:
     """A file has one set of labels. Its older contents get labels that are new: callers who may not
     read the newest content may not read older contents either. If the file becomes public, older
     contents keep their labels and are retired. Uploads of the same name are other documents.
@@ -149,29 +136,29 @@ def _relabel(connection: Connection, new: NewVersion, document: int, today: date
     families = _families(connection, others)
     if new.access:
         older = t.versions.c.document_id.in_(others)
-        moved = change(t.versions).where(older)
+        moved = sa.update(t.versions).where(older)
         connection.execute(moved.values(document_id=document, changed=_next_change(connection)))
-        connection.execute(delete(t.documents).where(t.documents.c.id.in_(others)))
+        connection.execute(sa.delete(t.documents).where(t.documents.c.id.in_(others)))
     else:
         _retire(connection, others, today, "vanished")
     return families
 
 
-def _replace_passages(connection: Connection, new: NewVersion, version: int) -> None:
+def _replace_passages(connection: sa.Connection, new: NewVersion, version: int) -> None:
     """Replace the passages of unchanged content that is now split differently. The index is
     rebuilt."""
     of_it = t.passages.c.version_id == version
     place = (t.passages.c.start, t.passages.c.end)
-    cut = connection.execute(select(*place).where(of_it).order_by(t.passages.c.id))
+    cut = connection.execute(sa.select(*place).where(of_it).order_by(t.passages.c.id))
     if [tuple(row) for row in cut] == [(piece.start, piece.end) for piece in new.pieces]:
         return
-    connection.execute(delete(t.passages).where(of_it))
+    connection.execute(sa.delete(t.passages).where(of_it))
     _insert_passages(connection, new, version)
-    connection.execute(change(t.store).values(epoch=t.store.c.epoch + 1))
+    connection.execute(sa.update(t.store).values(epoch=t.store.c.epoch + 1))
 
 
-def _insert(connection: Connection, new: NewVersion, document: int, today: date) -> None:
-    last = select(func.coalesce(func.max(t.versions.c.sequence), 0)).scalar_subquery()
+def _insert(connection: sa.Connection, new: NewVersion, document: int, today: date) -> None:
+    last = sa.select(sa.func.coalesce(sa.func.max(t.versions.c.sequence), 0)).scalar_subquery()
     row = {
         "document_id": document, "key": new.key, "label": new.label, "title": new.title,
         "kind": (new.kind or Kind.FACT).value, "effective": iso(new.effective),
@@ -179,11 +166,11 @@ def _insert(connection: Connection, new: NewVersion, document: int, today: date)
         "content_hash": new.content_hash, "file_date": new.file_date.isoformat(),
         "seen": today.isoformat(), "force_from": "", "force_until": "", "changed": 0,
     }  # fmt: skip
-    made = insert(t.versions).values(**row, sequence=last + 1).returning(t.versions.c.id)
+    made = sa.insert(t.versions).values(**row, sequence=last + 1).returning(t.versions.c.id)
     _insert_passages(connection, new, connection.execute(made).scalar_one())
 
 
-def _insert_passages(connection: Connection, new: NewVersion, version: int) -> None:
+def _insert_passages(connection: sa.Connection, new: NewVersion, version: int) -> None:
     rows = [
         {
             "name": f"{new.document}@{new.key}#{piece.start}-{piece.end}", "version_id": version,
@@ -193,16 +180,16 @@ def _insert_passages(connection: Connection, new: NewVersion, version: int) -> N
         }
         for piece, (content, embedded) in zip(new.pieces, new.hashes, strict=True)
     ]  # fmt: skip
-    _each(connection, insert(t.passages), rows)
+    _each(connection, sa.insert(t.passages), rows)
 
 
-def _families(connection: Connection, documents: Sequence[int]) -> set[str]:
-    found = select(t.versions.c.family).where(t.versions.c.document_id.in_(documents))
+def _families(connection: sa.Connection, documents: Sequence[int]) -> set[str]:
+    found = sa.select(t.versions.c.family).where(t.versions.c.document_id.in_(documents))
     return set(connection.scalars(found.distinct()))
 
 
-def _next_change(connection: Connection) -> int:
-    last = select(func.coalesce(func.max(t.versions.c.changed), 0))
+def _next_change(connection: sa.Connection) -> int:
+    last = sa.select(sa.func.coalesce(sa.func.max(t.versions.c.changed), 0))
     return int(connection.execute(last).scalar_one()) + 1
 
 
@@ -210,25 +197,25 @@ FORCE_RULE = 1
 """The number of the rule by which `_renew` computes the days in force."""
 
 
-def renew_forces(connection: Connection) -> None:
+def renew_forces(connection: sa.Connection) -> None:
     """Compute the days in force of all versions again."""
     rule = t.store.c.force_rule
-    if int(connection.execute(select(rule)).scalar_one()) < FORCE_RULE:  # no process was first
-        _renew(connection, set(connection.scalars(select(t.versions.c.family).distinct())))
-        connection.execute(change(t.store).values(force_rule=FORCE_RULE))
+    if int(connection.execute(sa.select(rule)).scalar_one()) < FORCE_RULE:  # no process was first
+        _renew(connection, set(connection.scalars(sa.select(t.versions.c.family).distinct())))
+        connection.execute(sa.update(t.store).values(force_rule=FORCE_RULE))
 
 
-def _renew(connection: Connection, families: Iterable[str]) -> None:
+def _renew(connection: sa.Connection, families: Iterable[str]) -> None:
     """Recompute which versions are in force. Only versions with equal labels supersede each other,
     so that nobody loses a version to one that they may not read. Only changed versions get a new
     change number."""
     number, version = _next_change(connection), t.versions.c
-    since: BindParameter[str] = bindparam("since")
-    until: BindParameter[str] = bindparam("until")
+    since: sa.BindParameter[str] = sa.bindparam("since")
+    until: sa.BindParameter[str] = sa.bindparam("until")
     statement = (
-        change(t.versions)
-        .where(version.id == bindparam("version"))
-        .where(or_(version.force_from != since, version.force_until != until))
+        sa.update(t.versions)
+        .where(version.id == sa.bindparam("version"))
+        .where(sa.or_(version.force_from != since, version.force_until != until))
         .values(force_from=since, force_until=until, changed=number)
     )
     for name in families:
@@ -246,7 +233,9 @@ def _renew(connection: Connection, families: Iterable[str]) -> None:
             _each(connection, statement, forces)
 
 
-def _each(connection: Connection, statement: Executable, rows: Sequence[Mapping[str, Any]]) -> None:
+def _each(
+    connection: sa.Connection, statement: sa.Executable, rows: Sequence[Mapping[str, Any]]
+) -> None:
     """Run the statement for each row. Without rows, SQLAlchemy would run it once."""
     if rows:
         connection.execute(statement, rows)

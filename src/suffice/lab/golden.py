@@ -22,8 +22,8 @@ from suffice.lab.eval.cases import GROUPS, Question
 from suffice.lab.eval.outcomes import SERVED, asked
 from suffice.lab.eval.rows import TEXT, TRUTH, Kind, numbered_rows, or_null
 from suffice.lab.eval.run_record import run_record
-from suffice.log.entry import Choice, Entry, Record
 from suffice.log.log import Log
+from suffice.log.record import Entry, Record, RecordFilter
 from suffice.types import Action, Verdict
 
 _NAMES = tuple(action.value for action in Action)
@@ -371,6 +371,6 @@ def redteam_runs(log: Log, most: int = 50) -> list[RedteamRun]:
 
 def _read(log: Log, kind: str, most: int) -> Iterator[tuple[Entry, dict[str, Any]]]:
     """Records of a kind whose content was not erased."""
-    for entry in log.page(Choice(kind=kind), most):
+    for entry in log.page(RecordFilter(kind=kind), most):
         if fields := entry.fields():
             yield entry, fields

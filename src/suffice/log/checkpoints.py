@@ -22,9 +22,9 @@ from suffice.log.follower import Cursor, move_cursor, read_cursor
 from suffice.log.tables import CHECKPOINTS
 from suffice.log.writer import Head, head_of
 from suffice.settings import SignSettings
+from suffice.sql import sa
 from suffice.sql.backend import masked
 from suffice.sql.database import Database
-from suffice.sql.toolkit import insert, select
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -196,7 +196,7 @@ class _Store:
         row = {"log": checkpoint.log, "sequence": checkpoint.sequence, "body": checkpoint.text()}
         try:
             with database.writing() as connection:
-                connection.execute(insert(CHECKPOINTS).values(row))
+                connection.execute(sa.insert(CHECKPOINTS).values(row))
         finally:
             database.close()
 
@@ -204,7 +204,7 @@ class _Store:
         database = Database.open(self.where)
         try:
             with database.reading() as connection:
-                query = select(CHECKPOINTS.c.body).order_by(CHECKPOINTS.c.id)
+                query = sa.select(CHECKPOINTS.c.body).order_by(CHECKPOINTS.c.id)
                 bodies = connection.scalars(query).all()
         finally:
             database.close()

@@ -17,25 +17,16 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeVar, Union
 
 from suffice.errors import StoreError
-from suffice.log.entry import Entry, Record, entry_of, find, new_id
+from suffice.log.record import Entry, Record, entry_of, find, new_id
 from suffice.log.tables import RECORDS
 from suffice.log.trace import Trace
-from suffice.sql.toolkit import (
-    ColumnElement,
-    Connection,
-    FromClause,
-    and_,
-    bindparam,
-    exists,
-    func,
-    select,
-)
+from suffice.sql import sa
 from suffice.text.storable import is_storable
 from suffice.types import Claim, Draft, Evidence, GateDecision, Level, Passage, Source, Verdict
 from suffice.verdict.decide import nearest
 
 if TYPE_CHECKING:
-    from suffice.log.entry import Entry
+    from suffice.log.record import Entry
 
 T = TypeVar("T")
 _NONE = object()
@@ -371,8 +362,8 @@ _AFTER = "/"
 """The character after the full stop: ids that start with `ID.` lie between `ID.` and `ID/`."""
 # Built once: building a statement takes longer than running it.
 _ABOUT = (
-    select(RECORDS)
-    .where(RECORDS.c.id > bindparam("after"), RECORDS.c.id < bindparam("before"))
+    sa.select(RECORDS)
+    .where(RECORDS.c.id > sa.bindparam("after"), RECORDS.c.id < sa.bindparam("before"))
     .order_by(RECORDS.c.sequence)
 )
 
@@ -408,7 +399,7 @@ def record_missing(name: str) -> StoreError:
     )
 
 
-def find_decision(connection: Connection, name: str) -> Entry:
+def find_decision(connection: sa.Connection, name: str) -> Entry:
     """Find the record of a decision by its id, its number, or the id of a record about it."""
     if not is_storable(name):
         raise record_missing(name)
@@ -423,26 +414,26 @@ def find_decision(connection: Connection, name: str) -> Entry:
     return found
 
 
-def all_about(connection: Connection, id: str) -> list[Entry]:
+def all_about(connection: sa.Connection, id: str) -> list[Entry]:
     """All records about a record, in order."""
     rows = connection.execute(_ABOUT, {"after": f"{id}.", "before": f"{id}{_AFTER}"})
     return [entry_of(row) for row in rows]
 
 
-def subject_in(table: FromClause, suffix: str) -> ColumnElement[Any]:
+def subject_in(table: sa.FromClause, suffix: str) -> sa.ColumnElement[Any]:
     """SQL for the id of the record that a row is about: its own id without the suffix."""
-    return func.substr(table.c.id, 1, func.length(table.c.id) - len(suffix))
+    return sa.func.substr(table.c.id, 1, sa.func.length(table.c.id) - len(suffix))
 
 
 def has_record_about(
-    subject: ColumnElement[Any], kinds: Collection[str], but: str = ""
-) -> ColumnElement[bool]:
+    subject: sa.ColumnElement[Any], kinds: Collection[str], but: str = ""
+) -> sa.ColumnElement[bool]:
     """SQL condition: a record of one of the kinds concerns `subject` in a role other than `but`."""
     other = RECORDS.alias()
-    within = and_(other.c.id > subject + ".", other.c.id < subject + _AFTER)
+    within = sa.and_(other.c.id > subject + ".", other.c.id < subject + _AFTER)
     # concat("") keeps the database from using the index on kinds: few records are about a subject,
     # but many have the kind.
-    chosen = and_(within, other.c.kind.concat("").in_(list(kinds)))
+    chosen = sa.and_(within, other.c.kind.concat("").in_(list(kinds)))
     if but:
-        chosen = and_(chosen, other.c.id.not_like(f"%.{but}.%"))
-    return exists(select(other.c.sequence).where(chosen).correlate_except(other))
+        chosen = sa.and_(chosen, other.c.id.not_like(f"%.{but}.%"))
+    return sa.exists(sa.select(other.c.sequence).where(chosen).correlate_except(other))

@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import Any
 
 from suffice.log.chain import Clock, timestamp
-from suffice.log.entry import WHO, Record, lines, manifest, without_fields
 from suffice.log.follower import ERASURE, hold_cursors
+from suffice.log.record import WHO, Record, lines, manifest, without_fields
 from suffice.log.tables import DECISIONS, RECORDS, USES
 from suffice.log.writer import Prepare, head_of, seal
+from suffice.sql import sa
 from suffice.sql.database import Database
-from suffice.sql.toolkit import ColumnElement, Connection, bindparam, delete, or_, select, update
 
 Span = tuple[int, int]
 """The first and last sequence number of a run."""
@@ -136,7 +136,7 @@ class Eraser:
     def subject(self, name: str, *, reason: str = "", by: str = "") -> Erased:
         """Erase the content of all records with this caller or tag. The erasure record stores only
         a commitment to the name, which can later prove whose content was erased."""
-        chosen = or_(RECORDS.c.caller == name, RECORDS.c.tag == name)
+        chosen = sa.or_(RECORDS.c.caller == name, RECORDS.c.tag == name)
         return self._all(chosen, {"why": "subject", "subject": name, "reason": reason}, by)
 
     def before(
@@ -148,7 +148,7 @@ class Eraser:
         by: str = "",
     ) -> Erased:
         """Erase the content, or only the fields `names`, of records sealed before a moment."""
-        chosen: ColumnElement[bool] = RECORDS.c.time < timestamp(moment)
+        chosen: sa.ColumnElement[bool] = RECORDS.c.time < timestamp(moment)
         if kinds:
             chosen = chosen & RECORDS.c.kind.in_(list(kinds))
         fields = {"why": "age", "before": timestamp(moment)}
@@ -156,7 +156,7 @@ class Eraser:
 
     def _all(
         self,
-        chosen: ColumnElement[bool],
+        chosen: sa.ColumnElement[bool],
         about: Mapping[str, object],
         by: str,
         names: frozenset[str] = frozenset(),
@@ -189,14 +189,14 @@ class Eraser:
 
 
 def _some(
-    connection: Connection, chosen: ColumnElement[bool], names: frozenset[str], last: int
+    connection: sa.Connection, chosen: sa.ColumnElement[bool], names: frozenset[str], last: int
 ) -> tuple[int, list[int]]:
     """Erase a batch of records after `last`. Return the last sequence examined (-1 at the end), and
     the sequences of the records that changed."""
     gone: list[int] = []
     while len(gone) < _AT_ONCE:
         query = (
-            select(RECORDS.c.sequence, RECORDS.c.payload, RECORDS.c.manifest)
+            sa.select(RECORDS.c.sequence, RECORDS.c.payload, RECORDS.c.manifest)
             .where(chosen, RECORDS.c.sequence > last, RECORDS.c.payload != "")
             .where(RECORDS.c.kind.not_in(KEPT))
             .order_by(RECORDS.c.sequence)
@@ -209,10 +209,10 @@ def _some(
         if changes:
             whole = not names or WHO in names
             values: dict[str, Any] = {
-                column: bindparam(f"new_{column}") for column in ("payload", "manifest")
+                column: sa.bindparam(f"new_{column}") for column in ("payload", "manifest")
             }
             cleared: dict[str, Any] = {"caller": None, "tag": None} if whole else {}
-            changed = update(RECORDS).where(RECORDS.c.sequence == bindparam("at"))
+            changed = sa.update(RECORDS).where(RECORDS.c.sequence == sa.bindparam("at"))
             connection.execute(changed.values(**values, **cleared), changes)
             _unindex(connection, [change["at"] for change in changes], names)
         gone += [change["at"] for change in changes]
@@ -220,16 +220,16 @@ def _some(
     return last, gone
 
 
-def _unindex(connection: Connection, gone: list[int], names: frozenset[str]) -> None:
+def _unindex(connection: sa.Connection, gone: list[int], names: frozenset[str]) -> None:
     """Erase the same content from the index of decisions. Counts are kept."""
     values: dict[str, Any] = {
         column: empty for field, column, empty in _INDEXED if not names or field in names
     }
     if values:
-        chosen = update(DECISIONS).where(DECISIONS.c.sequence.in_(gone))
+        chosen = sa.update(DECISIONS).where(DECISIONS.c.sequence.in_(gone))
         connection.execute(chosen.values(**values))
     if not names or names & _SOURCES:
-        connection.execute(delete(USES).where(USES.c.sequence.in_(gone)))
+        connection.execute(sa.delete(USES).where(USES.c.sequence.in_(gone)))
 
 
 def _changes(found: Any, names: frozenset[str]) -> Iterator[dict[str, Any]]:

@@ -17,24 +17,16 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Generic, TypeVar
 
-from suffice.log.entry import Entry, entry_of
+from suffice.log.record import Entry, entry_of
 from suffice.log.tables import FOLLOWERS, RECORDS
+from suffice.sql import sa
 from suffice.sql.database import Database
-from suffice.sql.toolkit import (
-    Connection,
-    Select,
-    bindparam,
-    func,
-    select,
-    union_all,
-    update,
-    upsert,
-)
+from suffice.sql.statements import upsert
 
 ERASURE = "erasure"
 """The kind of the records of erasures."""
 Change = TypeVar("Change")
-_LAST = select(func.max(RECORDS.c.sequence))
+_LAST = sa.select(sa.func.max(RECORDS.c.sequence))
 _LAST_ERASURE = _LAST.where(RECORDS.c.kind == ERASURE)
 
 
@@ -58,12 +50,12 @@ class Follower(ABC, Generic[Change]):
 
     @abstractmethod
     def read(
-        self, connection: Connection, cursor: Cursor, entries: Sequence[Entry]
+        self, connection: sa.Connection, cursor: Cursor, entries: Sequence[Entry]
     ) -> Change | None:
         """Compute what new records change, from one snapshot of the log. `None`: nothing."""
 
     @abstractmethod
-    def apply(self, connection: Connection, change: Change) -> None:
+    def apply(self, connection: sa.Connection, change: Change) -> None:
         """Write a change, in the transaction that moves the cursor."""
 
     def announce(self, change: Change) -> None:
@@ -105,7 +97,7 @@ class Follower(ABC, Generic[Change]):
             last = connection.scalar(_LAST) or 0
             return max(last - read_cursor(connection, self.name).sequence, 0)
 
-    def _new(self, connection: Connection, after: int) -> tuple[list[Entry], bool]:
+    def _new(self, connection: sa.Connection, after: int) -> tuple[list[Entry], bool]:
         """The next records of its kinds, and whether there are records after this portion. Records
         of other kinds are skipped by an index, so that a long log does not slow this down."""
         first = after + 1
@@ -116,7 +108,7 @@ class Follower(ABC, Generic[Change]):
             first = int(found)
         end = first + self.portion - 1
         table = RECORDS.c
-        query = select(RECORDS).where(table.sequence >= first, table.sequence <= end)
+        query = sa.select(RECORDS).where(table.sequence >= first, table.sequence <= end)
         if self.kinds:
             query = query.where(table.kind.in_(self.kinds))
         entries = [entry_of(row) for row in connection.execute(query.order_by(table.sequence))]
@@ -124,23 +116,23 @@ class Follower(ABC, Generic[Change]):
 
 
 @cache
-def _next_of(kinds: tuple[str, ...]) -> Select[Any]:
+def _next_of(kinds: tuple[str, ...]) -> sa.Select[Any]:
     """The query for the first record of these kinds after a number: one seek for each kind."""
-    after = RECORDS.c.sequence > bindparam("after")
-    first = func.min(RECORDS.c.sequence).label("first")
-    each = union_all(*(select(first).where(RECORDS.c.kind == kind, after) for kind in kinds))
-    return select(func.min(each.subquery().c.first))
+    after = RECORDS.c.sequence > sa.bindparam("after")
+    first = sa.func.min(RECORDS.c.sequence).label("first")
+    each = sa.union_all(*(sa.select(first).where(RECORDS.c.kind == kind, after) for kind in kinds))
+    return sa.select(sa.func.min(each.subquery().c.first))
 
 
-def read_cursor(connection: Connection, name: str, *, hold: bool = False) -> Cursor:
+def read_cursor(connection: sa.Connection, name: str, *, hold: bool = False) -> Cursor:
     """The cursor of a follower; `hold` locks it until the transaction ends."""
-    query = select(FOLLOWERS.c.sequence, FOLLOWERS.c.state).where(FOLLOWERS.c.name == name)
+    query = sa.select(FOLLOWERS.c.sequence, FOLLOWERS.c.state).where(FOLLOWERS.c.name == name)
     row = connection.execute(query.with_for_update() if hold else query).one()
     return Cursor(row.sequence, row.state)
 
 
-def write_cursor(connection: Connection, name: str, cursor: Cursor) -> None:
-    moved = update(FOLLOWERS).where(FOLLOWERS.c.name == name)
+def write_cursor(connection: sa.Connection, name: str, cursor: Cursor) -> None:
+    moved = sa.update(FOLLOWERS).where(FOLLOWERS.c.name == name)
     connection.execute(moved.values(sequence=cursor.sequence, state=cursor.state))
 
 
@@ -156,7 +148,9 @@ def move_cursor(database: Database, name: str, before: Cursor, after: Cursor) ->
 def add_cursors(database: Database, names: Collection[str]) -> None:
     """Let new followers begin with the next record."""
     with database.reading() as connection:
-        known = set(connection.scalars(select(FOLLOWERS.c.name).where(FOLLOWERS.c.name.in_(names))))
+        known = set(
+            connection.scalars(sa.select(FOLLOWERS.c.name).where(FOLLOWERS.c.name.in_(names)))
+        )
     if known >= set(names):
         return
     with database.writing() as connection:
@@ -165,6 +159,6 @@ def add_cursors(database: Database, names: Collection[str]) -> None:
         connection.execute(upsert(connection, FOLLOWERS).on_conflict_do_nothing(), rows)
 
 
-def hold_cursors(connection: Connection) -> None:
+def hold_cursors(connection: sa.Connection) -> None:
     """Let no follower write until the transaction ends."""
-    connection.execute(select(FOLLOWERS.c.name).order_by(FOLLOWERS.c.name).with_for_update())
+    connection.execute(sa.select(FOLLOWERS.c.name).order_by(FOLLOWERS.c.name).with_for_update())

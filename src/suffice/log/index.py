@@ -17,8 +17,8 @@ from typing import Any
 
 from suffice.errors import StoreError
 from suffice.log.decision import GATE, VERDICT, subject_of
-from suffice.log.entry import UNREADABLE, Entry, values
 from suffice.log.follower import Cursor, Follower, hold_cursors, write_cursor
+from suffice.log.record import UNREADABLE, Entry, values
 from suffice.log.tables import (
     DECISIONS,
     SCOPES,
@@ -26,8 +26,9 @@ from suffice.log.tables import (
     TALLIES,
     USES,
 )
+from suffice.sql import sa
 from suffice.sql.database import Database
-from suffice.sql.toolkit import Connection, Table, case, delete, select, upsert
+from suffice.sql.statements import upsert
 from suffice.text.storable import replace_unstorable
 
 ONLY_GATE = "GATE"
@@ -197,12 +198,12 @@ class DecisionIndex(Follower[Portion]):
         with self.database.writing() as connection:
             hold_cursors(connection)
             for table in (DECISIONS, SOURCES, USES, TALLIES):
-                connection.execute(delete(table))
+                connection.execute(sa.delete(table))
             write_cursor(connection, self.name, Cursor())
         self.catch_up()
 
     def read(
-        self, connection: Connection, cursor: Cursor, entries: Sequence[Entry]
+        self, connection: sa.Connection, cursor: Cursor, entries: Sequence[Entry]
     ) -> Portion | None:
         digests: dict[str, Digest] = {}
         sums: dict[tuple[str, int, str], tuple[int, float]] = defaultdict(lambda: (0, 0.0))
@@ -221,7 +222,7 @@ class DecisionIndex(Follower[Portion]):
                 sums[key] = (before[0] + count, before[1] + total)
         return Portion(tuple(digests.values()), dict(sums)) if entries else None
 
-    def apply(self, connection: Connection, change: Portion) -> None:
+    def apply(self, connection: sa.Connection, change: Portion) -> None:
         add_scopes(connection, {digest.scope for digest in change.digests})
         _insert(connection, DECISIONS, [_row(digest) for digest in change.digests])
         _sources(connection, change.digests)
@@ -246,15 +247,15 @@ def _digest(entry: Entry) -> Digest:
         return Digest(entry.sequence, entry.id, entry.time, "", "", entry.caller, "null")
 
 
-def _scope(connection: Connection, digests: dict[str, Digest], id: str) -> int:
+def _scope(connection: sa.Connection, digests: dict[str, Digest], id: str) -> int:
     """The scope of a decision that another record is about."""
     if id in digests:
         return digests[id].scope_id
-    found = connection.scalar(select(DECISIONS.c.scope).where(DECISIONS.c.id == id))
+    found = connection.scalar(sa.select(DECISIONS.c.scope).where(DECISIONS.c.id == id))
     return UNKNOWN if found is None else int(found)
 
 
-def add_scopes(connection: Connection, scopes: Iterable[str]) -> None:
+def add_scopes(connection: sa.Connection, scopes: Iterable[str]) -> None:
     """Store scopes that are not stored yet, always in the same order, so that two transactions
     cannot wait for each other."""
     by_id = sorted((scope_id(scope), scope) for scope in scopes)
@@ -268,7 +269,7 @@ def _row(digest: Digest) -> dict[str, Any]:
     return {**row, "caller": caller, "scope": scope, "seconds": digest.seconds}
 
 
-def _sources(connection: Connection, digests: Sequence[Digest]) -> None:
+def _sources(connection: sa.Connection, digests: Sequence[Digest]) -> None:
     rows: dict[int, dict[str, Any]] = {}
     uses = []
     for digest in digests:
@@ -296,7 +297,7 @@ def _sources(connection: Connection, digests: Sequence[Digest]) -> None:
     _add(connection, SOURCES, list(rows.values()), ("used", "cited"), ("last_used", "last_cited"))
 
 
-def _tallies(connection: Connection, found: Portion, width: int, length: int) -> None:
+def _tallies(connection: sa.Connection, found: Portion, width: int, length: int) -> None:
     sums: dict[tuple[str, int, str], tuple[int, float]] = defaultdict(lambda: (0, 0.0))
     for (hour, scope, name), (count, total) in found.tallies.items():
         key = (hour[:length], scope, name)
@@ -308,23 +309,23 @@ def _tallies(connection: Connection, found: Portion, width: int, length: int) ->
     _add(connection, TALLIES, rows, ("count", "total"))
 
 
-def _prune(connection: Connection, newest: str) -> None:
+def _prune(connection: sa.Connection, newest: str) -> None:
     """Delete the tallies by hour that no page shows any more; those by day are kept."""
     if newest:
         first = date.fromisoformat(newest[:10]) - timedelta(days=HOURS_KEPT)
         table = TALLIES.c
-        old = delete(TALLIES).where(table.width == HOUR, table.bucket < first.isoformat())
+        old = sa.delete(TALLIES).where(table.width == HOUR, table.bucket < first.isoformat())
         connection.execute(old)
 
 
-def _insert(connection: Connection, table: Table, rows: Sequence[dict[str, Any]]) -> None:
+def _insert(connection: sa.Connection, table: sa.Table, rows: Sequence[dict[str, Any]]) -> None:
     if rows:
         connection.execute(upsert(connection, table).on_conflict_do_nothing(), rows)
 
 
 def _add(
-    connection: Connection,
-    table: Table,
+    connection: sa.Connection,
+    table: sa.Table,
     rows: Sequence[dict[str, Any]],
     summed: Sequence[str],
     latest: Sequence[str] = (),
@@ -336,7 +337,7 @@ def _add(
     new = upsert(connection, table)
     values: dict[str, Any] = {name: table.c[name] + new.excluded[name] for name in summed}
     for name in latest:
-        values[name] = case((new.excluded[name] != "", new.excluded[name]), else_=table.c[name])
+        values[name] = sa.case((new.excluded[name] != "", new.excluded[name]), else_=table.c[name])
     key = [column.name for column in table.primary_key]
     connection.execute(new.on_conflict_do_update(index_elements=key, set_=values), rows)
 

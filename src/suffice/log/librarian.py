@@ -17,8 +17,8 @@ from suffice.evidence.ingest import Progress, Report
 from suffice.evidence.library import Library
 from suffice.evidence.read import FrontMatter
 from suffice.evidence.store import MayUse, anything
-from suffice.log.entry import Record
 from suffice.log.log import Log
+from suffice.log.record import Record
 
 DOCUMENT = "document"
 """The kind of both records."""

@@ -21,16 +21,16 @@ from suffice.errors import StoreError
 from suffice.log.chain import Clock, now
 from suffice.log.checkpoints import Checkpoint, Schedule, Signer
 from suffice.log.decision import QUEUE, Filing, of_gate, of_verdict
-from suffice.log.entry import Choice, Entry, Record, find
-from suffice.log.entry import entries as stored_entries
-from suffice.log.entry import page as stored_page
 from suffice.log.erasure import Eraser
+from suffice.log.record import Entry, Record, RecordFilter, find
+from suffice.log.record import entries as stored_entries
+from suffice.log.record import page as stored_page
 from suffice.log.trace import Trace
 from suffice.log.verify import Progress, Verified, verify
 from suffice.log.writer import Head, Prepare, Writer, head_of, seal
 from suffice.settings import RecordSettings
+from suffice.sql import sa
 from suffice.sql.database import Database
-from suffice.sql.toolkit import Connection
 from suffice.types import Action, Evidence, GateDecision, Level, Verdict
 
 SAMPLING = "sampling"
@@ -195,7 +195,7 @@ class Log:
             [self._prepare(record) for record in records if record.id not in sealed]
         )
 
-    def append_if(self, check: Callable[[Connection], None], *records: Record) -> None:
+    def append_if(self, check: Callable[[sa.Connection], None], *records: Record) -> None:
         """Seal the records unless `check` raises. It sees every record sealed so far, and no other
         record is sealed in between. Return when the records are committed."""
         prepared = [self._prepare(record) for record in records]
@@ -247,15 +247,15 @@ class Log:
         with self.database.reading() as connection:
             return find(connection, name)
 
-    def page(self, choice: Choice | None = None, most: int = PAGE) -> list[Entry]:
+    def page(self, choice: RecordFilter | None = None, most: int = PAGE) -> list[Entry]:
         """The newest records, newest first; for the next page, set `before` in `choice`."""
         with self.database.reading() as connection:
-            return stored_page(connection, choice or Choice(), most)
+            return stored_page(connection, choice or RecordFilter(), most)
 
-    def entries(self, choice: Choice | None = None) -> Iterator[Entry]:
+    def entries(self, choice: RecordFilter | None = None) -> Iterator[Entry]:
         """All selected records, oldest first, from one snapshot of the log."""
         with self.database.reading() as connection:
-            yield from stored_entries(connection, choice or Choice())
+            yield from stored_entries(connection, choice or RecordFilter())
 
     def verify(
         self,

@@ -21,8 +21,8 @@ from suffice.evidence.store import Store
 from suffice.gate.gate import Gate, GateResult
 from suffice.gate.policies.coverage import Coverage
 from suffice.log.decision import UNGATED, Decision, decision_of, plain
-from suffice.log.entry import Choice, Entry, Record, page
 from suffice.log.log import Log
+from suffice.log.record import Entry, Record, RecordFilter, page
 from suffice.log.setup import PIPELINE, Setup, setup_of, versions
 from suffice.log.verify import Verified
 from suffice.models.catalog import open_embedder, open_verifier
@@ -271,7 +271,7 @@ def record_verification(log: Log, found: Verified, by: str = "") -> str:
 def last_verification(log: Log) -> Verification | None:
     """The newest recorded verification; `None` if no readable one exists."""
     with log.database.reading() as connection:
-        found = page(connection, Choice(kind=VERIFICATION), 1)
+        found = page(connection, RecordFilter(kind=VERIFICATION), 1)
     if not found:
         return None
     fields: Mapping[str, Any] = found[0].fields()

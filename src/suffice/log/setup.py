@@ -20,15 +20,15 @@ from urllib.parse import urlsplit
 from suffice.errors import StoreError
 from suffice.log.chain import canonical, digest
 from suffice.log.decision import Filing, plain, value_of
-from suffice.log.entry import Record
 from suffice.log.follower import read_cursor
+from suffice.log.record import Record
 from suffice.settings import CollectionSettings, EmbedderSettings, Settings, VerifierSettings
 from suffice.sql.database import Database
 from suffice.verdict.thresholds import SERVE_ONLY, Thresholds, certified, read_thresholds
 from suffice.verdict.thresholds import in_force as thresholds_of
 
 if TYPE_CHECKING:
-    from suffice.log.entry import Entry
+    from suffice.log.record import Entry
 
 SETUP = "setup"
 PIPELINE, ANSWERS = "pipeline", "answers"

@@ -3,12 +3,12 @@ migrations."""
 
 from __future__ import annotations
 
+from suffice.sql import sa
 from suffice.sql.columns import number, real, text
-from suffice.sql.toolkit import MetaData, Table
 
-_METADATA = MetaData()
+_METADATA = sa.MetaData()
 
-RECORDS = Table(
+RECORDS = sa.Table(
     "records",
     _METADATA,
     number("sequence", key=True),
@@ -25,7 +25,7 @@ RECORDS = Table(
     text("payload"),
 )
 
-HEAD = Table(
+HEAD = sa.Table(
     "record_head",
     _METADATA,
     number("id", key=True),
@@ -35,7 +35,7 @@ HEAD = Table(
     text("time"),
 )
 
-FOLLOWERS = Table(
+FOLLOWERS = sa.Table(
     "followers",
     _METADATA,
     text("name", key=True),
@@ -43,7 +43,7 @@ FOLLOWERS = Table(
     text("state"),
 )
 
-CHECKPOINTS = Table(
+CHECKPOINTS = sa.Table(
     "checkpoints",
     _METADATA,
     number("id", key=True, generated=True),
@@ -52,7 +52,7 @@ CHECKPOINTS = Table(
     text("body"),
 )
 
-PRINCIPALS = Table(
+PRINCIPALS = sa.Table(
     "principals",
     _METADATA,
     text("id", key=True),
@@ -70,7 +70,7 @@ PRINCIPALS = Table(
     text("team", null=True),
 )
 
-TEAMS = Table(
+TEAMS = sa.Table(
     "teams",
     _METADATA,
     text("name", key=True),
@@ -78,7 +78,7 @@ TEAMS = Table(
     text("created"),
 )
 
-SESSIONS = Table(
+SESSIONS = sa.Table(
     "sessions",
     _METADATA,
     text("hash", key=True),
@@ -88,7 +88,7 @@ SESSIONS = Table(
     text("expires"),
 )
 
-SIGN_IN_FAILURES = Table(
+SIGN_IN_FAILURES = sa.Table(
     "sign_in_failures",
     _METADATA,
     text("subject", key=True),
@@ -96,7 +96,7 @@ SIGN_IN_FAILURES = Table(
     real("last"),
 )
 
-USAGE = Table(
+USAGE = sa.Table(
     "usage",
     _METADATA,
     text("principal", key=True),
@@ -107,7 +107,7 @@ USAGE = Table(
     real("cost"),
 )
 
-USAGE_TOTALS = Table(
+USAGE_TOTALS = sa.Table(
     "usage_totals",
     _METADATA,
     text("day", key=True),
@@ -127,9 +127,9 @@ USAGE_TOTALS = Table(
     number("review"),
 )
 
-SCOPES = Table("decision_scopes", _METADATA, number("id", key=True), text("body"))
+SCOPES = sa.Table("decision_scopes", _METADATA, number("id", key=True), text("body"))
 
-DECISIONS = Table(
+DECISIONS = sa.Table(
     "decisions",
     _METADATA,
     number("sequence", key=True),
@@ -145,7 +145,7 @@ DECISIONS = Table(
     real("seconds", null=True),
 )
 
-SOURCES = Table(
+SOURCES = sa.Table(
     "decision_sources",
     _METADATA,
     number("id", key=True),
@@ -159,7 +159,7 @@ SOURCES = Table(
     text("last_cited"),
 )
 
-USES = Table(
+USES = sa.Table(
     "decision_uses",
     _METADATA,
     number("source", key=True),
@@ -167,7 +167,7 @@ USES = Table(
     number("cited"),
 )
 
-TALLIES = Table(
+TALLIES = sa.Table(
     "decision_tallies",
     _METADATA,
     number("width", key=True),

@@ -16,12 +16,12 @@ from typing import Any, NamedTuple
 
 from suffice.log.chain import digest, genesis, link_over
 from suffice.log.checkpoints import Checkpoint, genuine
-from suffice.log.entry import SALT, WHO, commitments, lines, manifest, root_of
 from suffice.log.erasure import Erasures
+from suffice.log.record import SALT, WHO, commitments, lines, manifest, root_of
 from suffice.log.tables import RECORDS
 from suffice.log.writer import Head, head_of
+from suffice.sql import sa
 from suffice.sql.database import Database
-from suffice.sql.toolkit import Connection, select
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,19 +110,19 @@ class Row(NamedTuple):
         return self.id.decode("utf-8", "replace")
 
 
-def row_batches(connection: Connection) -> Iterator[list[Glance]]:
+def row_batches(connection: sa.Connection) -> Iterator[list[Glance]]:
     """All rows in order, in batches."""
     return _streamed(connection) if _is_sqlite(connection) else _portions(connection)
 
 
-def row_span(connection: Connection, first: int, last: int) -> list[Glance]:
+def row_span(connection: sa.Connection, first: int, last: int) -> list[Glance]:
     """The rows from the first to the last number, in order."""
     query = f"SELECT {_columns(connection)} FROM records WHERE sequence BETWEEN {int(first)} AND "
     found = connection.exec_driver_sql(f"{query}{int(last)} ORDER BY sequence").all()
     return [(one[0], *map(_bytes, one[1:5]), one[5], one[6], _bytes(one[7])) for one in found]
 
 
-def row(connection: Connection, sequence: int) -> Row:
+def row(connection: sa.Connection, sequence: int) -> Row:
     """One complete row; a required column that is NULL becomes empty."""
     columns = ", ".join(_as_bytes(connection, name) for name in _TEXTS)
     query = f"SELECT {columns} FROM records WHERE sequence = {int(sequence)}"
@@ -135,11 +135,11 @@ def row(connection: Connection, sequence: int) -> Row:
     )
 
 
-def _is_sqlite(connection: Connection) -> bool:
+def _is_sqlite(connection: sa.Connection) -> bool:
     return connection.dialect.name == "sqlite"
 
 
-def _as_bytes(connection: Connection, expression: str) -> str:
+def _as_bytes(connection: sa.Connection, expression: str) -> str:
     return f"CAST({expression} AS BLOB)" if _is_sqlite(connection) else expression
 
 
@@ -147,7 +147,7 @@ def _bytes(value: Any) -> Any:
     return value.encode() if isinstance(value, str) else value
 
 
-def _columns(connection: Connection) -> str:
+def _columns(connection: sa.Connection) -> str:
     line = "char(10)" if _is_sqlite(connection) else "chr(10)"
     texts = (f" || {line} || ".join(_HEAD), "link", "caller", "tag")
     flags = ("manifest IS NOT NULL", "kind = 'erasure'")
@@ -155,7 +155,7 @@ def _columns(connection: Connection) -> str:
     return ", ".join(("sequence", *read, *flags, _as_bytes(connection, "payload")))
 
 
-def _streamed(connection: Connection) -> Iterator[list[Glance]]:
+def _streamed(connection: sa.Connection) -> Iterator[list[Glance]]:
     """Read from SQLite, which returns rows one by one. Memory-mapping the file and batches that fit
     the CPU cache save a third of the time."""
     connection.exec_driver_sql(f"PRAGMA mmap_size = {_MAPPED}")
@@ -171,7 +171,7 @@ def _streamed(connection: Connection) -> Iterator[list[Glance]]:
         connection.exec_driver_sql("PRAGMA mmap_size = 0")
 
 
-def _portions(connection: Connection) -> Iterator[list[Glance]]:
+def _portions(connection: sa.Connection) -> Iterator[list[Glance]]:
     """Read from PostgreSQL, which returns a whole result at once, so batches are small if payloads
     are large. The server prepares the next batch while the current one is processed."""
     chosen = "FROM records WHERE sequence > %s ORDER BY sequence LIMIT %s"
@@ -196,7 +196,7 @@ def _portions(connection: Connection) -> Iterator[list[Glance]]:
             ]
 
 
-def _result(coming: Future[list[Any]], connection: Connection) -> list[Any]:
+def _result(coming: Future[list[Any]], connection: sa.Connection) -> list[Any]:
     """The fetched rows. After a failure, use the connection once more, so that a lost connection
     raises the translated error."""
     try:
@@ -218,7 +218,7 @@ class Testimony:
 
 
 def hold_against(
-    connection: Connection, head: Head, last: int, testimony: Testimony, faults: Faults
+    connection: sa.Connection, head: Head, last: int, testimony: Testimony, faults: Faults
 ) -> None:
     """Compare the log with checkpoints, oldest first. A change happened between the last checkpoint
     that agrees and the first that does not."""
@@ -255,12 +255,12 @@ def _genuine(point: Checkpoint, head: Head, key: str, faults: Faults) -> bool:
 
 
 def _links(
-    connection: Connection, points: Sequence[Checkpoint]
+    connection: sa.Connection, points: Sequence[Checkpoint]
 ) -> Iterator[tuple[Checkpoint, str | None]]:
     ordered = sorted(points, key=lambda point: point.sequence)
     for start in range(0, len(ordered), _PORTION):
         portion = ordered[start : start + _PORTION]
-        query = select(RECORDS.c.sequence, RECORDS.c.link).where(
+        query = sa.select(RECORDS.c.sequence, RECORDS.c.link).where(
             RECORDS.c.sequence.in_([point.sequence for point in portion])
         )
         found = {row.sequence: row.link for row in connection.execute(query)}
@@ -349,7 +349,7 @@ def verify_around(database: Database, sequence: int, beside: int = 10) -> Span:
 class _Walk:
     """State of the verification pass."""
 
-    def __init__(self, connection: Connection, head: Head, deep: bool) -> None:
+    def __init__(self, connection: sa.Connection, head: Head, deep: bool) -> None:
         self.connection = connection
         self.head = head
         self.deep = deep

@@ -18,12 +18,12 @@ from datetime import datetime, timedelta
 
 from suffice.errors import SettingsError, StoreDamaged, StoreError
 from suffice.log.chain import Clock, genesis, link_of, read_time, timestamp
-from suffice.log.entry import WHO, Payload, Record, payload
 from suffice.log.masking import Masks
+from suffice.log.record import WHO, Payload, Record, payload
 from suffice.log.tables import HEAD, RECORDS
 from suffice.settings import RecordSettings
+from suffice.sql import sa
 from suffice.sql.database import Database
-from suffice.sql.toolkit import Connection, bindparam, insert, select, update
 
 FIELDS = (
     "question passages texts evidence gate claims drafts findings released outcome thresholds "
@@ -93,12 +93,12 @@ class Prepare:
 
 
 # Built once: building a statement takes longer than running it.
-_HEAD = select(HEAD).where(HEAD.c.id == 1)
-_APPEND = insert(RECORDS)
+_HEAD = sa.select(HEAD).where(HEAD.c.id == 1)
+_APPEND = sa.insert(RECORDS)
 _MOVE = (
-    update(HEAD)
+    sa.update(HEAD)
     .where(HEAD.c.id == 1)
-    .values({name: bindparam(f"new_{name}") for name in ("sequence", "link", "time")})
+    .values({name: sa.bindparam(f"new_{name}") for name in ("sequence", "link", "time")})
 )
 _SKEW = timedelta(seconds=1)
 """The tolerated clock difference between machines."""
@@ -117,7 +117,7 @@ class Head:
     time: str
 
 
-def head_of(connection: Connection, *, hold: bool = False) -> Head:
+def head_of(connection: sa.Connection, *, hold: bool = False) -> Head:
     """Read the head; `hold` blocks other appends until the transaction ends."""
     row = connection.execute(_HEAD.with_for_update() if hold else _HEAD).first()
     if row is None:
@@ -130,7 +130,7 @@ def head_of(connection: Connection, *, hold: bool = False) -> Head:
     return Head(row.log, row.sequence, row.link, row.time)
 
 
-def seal(connection: Connection, group: Sequence[Prepared], now: datetime) -> Head:
+def seal(connection: sa.Connection, group: Sequence[Prepared], now: datetime) -> Head:
     """Append a group of records in order, skipping `once` records that already exist."""
     head = head_of(connection, hold=True)
     time, clock = _moment(head, now)
@@ -168,10 +168,10 @@ def seal(connection: Connection, group: Sequence[Prepared], now: datetime) -> He
     return Head(head.log, sequence, link.decode(), time)
 
 
-def _existing(connection: Connection, ids: Collection[str]) -> set[str]:
+def _existing(connection: sa.Connection, ids: Collection[str]) -> set[str]:
     if not ids:
         return set()
-    return set(connection.scalars(select(RECORDS.c.id).where(RECORDS.c.id.in_(ids))))
+    return set(connection.scalars(sa.select(RECORDS.c.id).where(RECORDS.c.id.in_(ids))))
 
 
 def _moment(head: Head, now: datetime) -> tuple[str, str]:

@@ -14,7 +14,7 @@ from typing import ClassVar
 
 from suffice.errors import ReviewError
 from suffice.log.decision import Decision
-from suffice.log.entry import Entry
+from suffice.log.record import Entry
 from suffice.text.marks import citations
 from suffice.types import Draft, Passage, Support
 from suffice.verdict.assess import claim_statuses

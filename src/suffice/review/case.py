@@ -9,8 +9,8 @@ from typing import Any
 
 from suffice.errors import StoreError
 from suffice.log.decision import GAP, QUEUE, Decision, decision_of, role_of
-from suffice.log.entry import Entry
 from suffice.log.log import Why
+from suffice.log.record import Entry
 from suffice.review.actions import (
     ASSIGNMENT,
     COMMENT,

@@ -15,17 +15,8 @@ from typing import Any
 from suffice.access.visibility import Reader, readable_scopes
 from suffice.log.log import Log
 from suffice.log.tables import DECISIONS, SOURCES, USES
-from suffice.sql.toolkit import (
-    ColumnElement,
-    Connection,
-    Select,
-    exists,
-    func,
-    holds,
-    number_in,
-    or_,
-    select,
-)
+from suffice.sql import sa
+from suffice.sql.statements import holds, number_in
 from suffice.text.storable import is_storable
 
 PAGE = 50
@@ -138,13 +129,15 @@ class Decisions:
             return list(connection.scalars(query.order_by(number).limit(most)))
 
 
-def chosen(connection: Connection, wanted: Wanted, reader: Reader | None) -> Select[Any] | None:
+def chosen(
+    connection: sa.Connection, wanted: Wanted, reader: Reader | None
+) -> sa.Select[Any] | None:
     """The query for a selection; `None` if nothing can match it."""
     table = DECISIONS.c
     given = (wanted.action, wanted.caller, wanted.document, wanted.text)
     if not all(is_storable(value) for value in given):
         return None
-    conditions: list[ColumnElement[bool]] = []
+    conditions: list[sa.ColumnElement[bool]] = []
     scopes = readable_scopes(connection, reader)
     if scopes is not None:
         conditions.append(number_in(table.scope, scopes))
@@ -153,25 +146,25 @@ def chosen(connection: Connection, wanted: Wanted, reader: Reader | None) -> Sel
     if wanted.caller:
         conditions.append(table.caller == wanted.caller)
     if wanted.since or wanted.until:
-        numbers = select(func.min(table.sequence), func.max(table.sequence))
+        numbers = sa.select(sa.func.min(table.sequence), sa.func.max(table.sequence))
         low, high = connection.execute(numbers.where(*_span(wanted, table.time))).one()
         if low is None:
             return None
         # A page is read by number. In this form the times do not lead to another index.
-        times = _span(wanted, func.coalesce(table.time, ""))
+        times = _span(wanted, sa.func.coalesce(table.time, ""))
         conditions += [table.sequence.between(low, high), *times]
     if wanted.text:
         text = wanted.text.lower()
-        conditions.append(or_(holds(table.question, text), holds(table.released, text)))
+        conditions.append(sa.or_(holds(table.question, text), holds(table.released, text)))
     if wanted.document:
         using = _using(connection, wanted.document, reader)
         if using is None:
             return None
         conditions.append(using)
-    return select(DECISIONS).where(*conditions)
+    return sa.select(DECISIONS).where(*conditions)
 
 
-def _span(wanted: Wanted, time: ColumnElement[str]) -> Iterator[ColumnElement[bool]]:
+def _span(wanted: Wanted, time: sa.ColumnElement[str]) -> Iterator[sa.ColumnElement[bool]]:
     """The conditions on the time of a decision. Where a clock was wrong, times are in another order
     than numbers."""
     if wanted.since:
@@ -180,21 +173,21 @@ def _span(wanted: Wanted, time: ColumnElement[str]) -> Iterator[ColumnElement[bo
         yield time < wanted.until
 
 
-def _number(connection: Connection, id: str, reader: Reader | None) -> int | None:
+def _number(connection: sa.Connection, id: str, reader: Reader | None) -> int | None:
     """The number of the decision with this id; `None` if the reader knows of none."""
     if not id or not is_storable(id):
         return None
-    asked = select(DECISIONS.c.sequence, DECISIONS.c.scope).where(DECISIONS.c.id == id)
+    asked = sa.select(DECISIONS.c.sequence, DECISIONS.c.scope).where(DECISIONS.c.id == id)
     found, scopes = connection.execute(asked).first(), readable_scopes(connection, reader)
     known = found is not None and (scopes is None or found.scope in scopes)
     return int(found.sequence) if found is not None and known else None
 
 
-def _reached(connection: Connection, reader: Reader | None, before: int | None) -> Row | None:
+def _reached(connection: sa.Connection, reader: Reader | None, before: int | None) -> Row | None:
     """The decision down to which one page looks for a text; `None`: all decisions are looked at. A
     text has no index, so a page reads a limited number of those that the reader may know of."""
     number, scopes = DECISIONS.c.sequence, readable_scopes(connection, reader)
-    known = select(DECISIONS).order_by(number.desc()).offset(SEARCHED - 1).limit(2)
+    known = sa.select(DECISIONS).order_by(number.desc()).offset(SEARCHED - 1).limit(2)
     known = known.where(number < before) if before is not None else known
     known = known if scopes is None else known.where(number_in(DECISIONS.c.scope, scopes))
     found = connection.execute(known).all()
@@ -202,11 +195,11 @@ def _reached(connection: Connection, reader: Reader | None, before: int | None) 
 
 
 def _using(
-    connection: Connection, document: str, reader: Reader | None
-) -> ColumnElement[bool] | None:
+    connection: sa.Connection, document: str, reader: Reader | None
+) -> sa.ColumnElement[bool] | None:
     """The condition that a decision used a document of any collection, in a version that the reader
     may read; `None` if there is none."""
-    found = connection.execute(select(SOURCES).where(SOURCES.c.document == document)).all()
+    found = connection.execute(sa.select(SOURCES).where(SOURCES.c.document == document)).all()
     mine = [
         row
         for row in found
@@ -215,11 +208,11 @@ def _using(
     if not mine:
         return None
     chosen = number_in(USES.c.source, [row.id for row in mine])
-    last = connection.scalar(select(func.max(DECISIONS.c.sequence))) or 0
+    last = connection.scalar(sa.select(sa.func.max(DECISIONS.c.sequence))) or 0
     if sum(row.used for row in mine) * _OFTEN > last:
         # Most pages are full after a few decisions, so testing each is cheaper than listing all.
-        return exists().where(chosen, USES.c.sequence == DECISIONS.c.sequence)
-    return DECISIONS.c.sequence.in_(select(USES.c.sequence).where(chosen))
+        return sa.exists().where(chosen, USES.c.sequence == DECISIONS.c.sequence)
+    return DECISIONS.c.sequence.in_(sa.select(USES.c.sequence).where(chosen))
 
 
 def _row(one: Any) -> Row:

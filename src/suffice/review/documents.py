@@ -20,7 +20,8 @@ from suffice.errors import DocumentMissing
 from suffice.evidence.rows import VersionInfo, newest
 from suffice.evidence.store import Store
 from suffice.log.tables import DECISIONS, SOURCES, USES
-from suffice.sql.toolkit import ColumnElement, Connection, Select, case, func, number_in, select
+from suffice.sql import sa
+from suffice.sql.statements import number_in
 from suffice.text.storable import is_storable
 
 
@@ -44,14 +45,14 @@ class Citations:
 
 
 def citations(
-    connection: Connection, collection: str, documents: Collection[str], reader: Reader | None
+    connection: sa.Connection, collection: str, documents: Collection[str], reader: Reader | None
 ) -> dict[str, dict[str, Citations]]:
     """The citations by document and version. Citations from a time when the reader's rights would
     not have covered the document do not count, and neither do those by decisions that the reader
     may not know of."""
     table = SOURCES.c
     of_them = (table.collection == collection, table.document.in_(list(documents)))
-    asked = select(SOURCES).where(*of_them)
+    asked = sa.select(SOURCES).where(*of_them)
     if not _knows_all(connection, reader):
         asked = _counted(of_them, readable_scopes(connection, reader) or frozenset())
     found: dict[str, dict[str, Citations]] = {}
@@ -64,29 +65,29 @@ def citations(
     return found
 
 
-def _knows_all(connection: Connection, reader: Reader | None) -> bool:
+def _knows_all(connection: sa.Connection, reader: Reader | None) -> bool:
     """Whether the reader may know of every decision, so that the stored sums are right for it."""
     readable = readable_scopes(connection, reader)
-    others = select(DECISIONS.c.sequence).limit(1)
+    others = sa.select(DECISIONS.c.sequence).limit(1)
     if readable is None:
         return True
     return connection.execute(others.where(~number_in(DECISIONS.c.scope, readable))).first() is None
 
 
-def _counted(of_them: Sequence[ColumnElement[bool]], scopes: frozenset[int]) -> Select[Any]:
+def _counted(of_them: Sequence[sa.ColumnElement[bool]], scopes: frozenset[int]) -> sa.Select[Any]:
     """The sums over the decisions with these scopes, in the columns of the stored sums."""
     table, used, made = SOURCES.c, USES.c, DECISIONS.c
-    last_cited = func.coalesce(func.max(case((used.cited == 1, made.time))), "")
+    last_cited = sa.func.coalesce(sa.func.max(sa.case((used.cited == 1, made.time))), "")
     return (
-        select(
+        sa.select(
             table.id,
             table.collection,
             table.document,
             table.version,
             table.access,
-            func.count().label("used"),
-            func.sum(used.cited).label("cited"),
-            func.max(made.time).label("last_used"),
+            sa.func.count().label("used"),
+            sa.func.sum(used.cited).label("cited"),
+            sa.func.max(made.time).label("last_used"),
             last_cited.label("last_cited"),
         )
         .join_from(SOURCES, USES, used.source == table.id)

@@ -16,13 +16,13 @@ from suffice.bounds import at_most
 from suffice.errors import LabelsError, StoreError
 from suffice.log.chain import parse
 from suffice.log.decision import VERDICT, all_about, decision_of, role_of, subject_of
-from suffice.log.entry import SALT, Choice, Entry, find
 from suffice.log.log import SAMPLING
+from suffice.log.record import SALT, Entry, RecordFilter, find
 from suffice.log.setup import setup_of
 from suffice.log.tables import RECORDS
 from suffice.review.actions import JUDGEMENT, judged
 from suffice.review.case import DECIDED, Act
-from suffice.sql.toolkit import Connection, select
+from suffice.sql import sa
 from suffice.types import Action, Passage, Verdict
 from suffice.verdict.assess import claim_statuses
 from suffice.verdict.thresholds import SERVE_ONLY, WITH_CAVEAT, in_force
@@ -135,7 +135,7 @@ class _Counts:
         return self.strata.setdefault(probability, _Count())
 
 
-def strata(connection: Connection, choice: Choice) -> list[Stratum]:
+def strata(connection: sa.Connection, choice: RecordFilter) -> list[Stratum]:
     """Counts of the selected served answers and their judgements, by sampling probability."""
     counts, acts = _Counts(), _acts(connection)
     for id, probability, drawn in _served(connection, choice):
@@ -163,17 +163,17 @@ class Sampled:
     correct: bool | None
 
 
-def sampled(connection: Connection, choice: Choice) -> Iterator[Sampled]:
+def sampled(connection: sa.Connection, choice: RecordFilter) -> Iterator[Sampled]:
     """Each served answer, drawn for review or not, with its judgement."""
     acts = _acts(connection)
     for id, probability, drawn in _served(connection, choice):
         yield Sampled(id, probability, drawn, judgement(acts.get(id, ())))
 
 
-def _acts(connection: Connection) -> dict[str, list[str]]:
+def _acts(connection: sa.Connection) -> dict[str, list[str]]:
     """The decisions on each record, in order."""
     found: dict[str, list[str]] = {}
-    chosen = select(RECORDS.c.id).where(RECORDS.c.kind.in_(DECIDED)).order_by(RECORDS.c.sequence)
+    chosen = sa.select(RECORDS.c.id).where(RECORDS.c.kind.in_(DECIDED)).order_by(RECORDS.c.sequence)
     for id in connection.scalars(chosen):
         found.setdefault(subject_of(id), []).append(role_of(id))
     return found
@@ -197,11 +197,11 @@ _RIGHT: dict[str, bool] = {
 """What a decision says about the served answer, whatever was decided before."""
 
 
-def _served(connection: Connection, choice: Choice) -> Iterator[tuple[str, float, bool]]:
+def _served(connection: sa.Connection, choice: RecordFilter) -> Iterator[tuple[str, float, bool]]:
     """The id, the sampling probability and whether it was drawn, for each served answer. Only one
     field is parsed, because records can be large and numerous."""
     last = 0
-    columns = select(RECORDS.c.sequence, RECORDS.c.id, RECORDS.c.payload)
+    columns = sa.select(RECORDS.c.sequence, RECORDS.c.id, RECORDS.c.payload)
     asked = choice.narrowed(columns).where(RECORDS.c.kind == VERDICT)
     asked = asked.order_by(RECORDS.c.sequence).limit(_PORTION)
     while rows := connection.execute(asked.where(RECORDS.c.sequence > last)).all():
@@ -222,7 +222,7 @@ def _field(payload: str) -> dict[str, float] | None:
 
 
 def labelled(
-    connection: Connection, choice: Choice, rate: float = 0.0, reader: Reader | None = None
+    connection: sa.Connection, choice: RecordFilter, rate: float = 0.0, reader: Reader | None = None
 ) -> list[dict[str, Any]]:
     """One row per drawn answer; `correct` is null if nobody judged it. Erased records and answers
     checked without a gate are left out. Each row states the smallest sampling probability of any
@@ -271,7 +271,7 @@ def _never_drawn(entry: Entry) -> LabelsError:
     )
 
 
-def _judgement(connection: Connection, one: Sampled, verdict: Verdict) -> dict[str, Any]:
+def _judgement(connection: sa.Connection, one: Sampled, verdict: Verdict) -> dict[str, Any]:
     """Whether the answer is correct, and the claims that a reviewer judged. An answer with a claim
     that a reviewer found unsupported is not correct."""
     if one.correct is None:

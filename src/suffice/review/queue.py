@@ -15,34 +15,21 @@ from typing import Any
 
 from suffice.access.visibility import Reader, readable_scopes
 from suffice.log.decision import QUEUE, all_about, subject_of
-from suffice.log.entry import UNREADABLE, Entry, values
 from suffice.log.follower import ERASURE, Cursor, Follower
 from suffice.log.index import add_scopes, scope_id, scope_of
 from suffice.log.log import Why
+from suffice.log.record import UNREADABLE, Entry, values
 from suffice.log.tables import RECORDS
 from suffice.review.actions import ASSIGNMENT, PRIORITY, Priority
 from suffice.review.case import DECIDED, FEEDBACK, State, assignee_of, priority_of, state_of, why_of
+from suffice.sql import sa
 from suffice.sql.columns import number, text
 from suffice.sql.database import Database
-from suffice.sql.toolkit import (
-    ColumnElement,
-    Connection,
-    MetaData,
-    Row,
-    Select,
-    Table,
-    and_,
-    bindparam,
-    func,
-    number_in,
-    or_,
-    select,
-    upsert,
-)
+from suffice.sql.statements import number_in, upsert
 
-_METADATA = MetaData()
+_METADATA = sa.MetaData()
 
-CASES = Table(
+CASES = sa.Table(
     "review_cases",
     _METADATA,
     text("record", key=True),
@@ -58,7 +45,7 @@ CASES = Table(
 
 WAITING = (State.OPEN, State.ASSIGNED)
 _CONCERNING = (QUEUE, *DECIDED, FEEDBACK, ASSIGNMENT, PRIORITY)
-_PAYLOAD = select(RECORDS.c.payload).where(RECORDS.c.id == bindparam("of"))
+_PAYLOAD = sa.select(RECORDS.c.payload).where(RECORDS.c.id == sa.bindparam("of"))
 
 
 class Order(StrEnum):
@@ -116,7 +103,7 @@ class Queue(Follower[CaseChanges]):
     portion = 1_000
 
     def read(
-        self, connection: Connection, cursor: Cursor, entries: Sequence[Entry]
+        self, connection: sa.Connection, cursor: Cursor, entries: Sequence[Entry]
     ) -> CaseChanges | None:
         if not entries:
             return None
@@ -129,37 +116,37 @@ class Queue(Follower[CaseChanges]):
         rows = tuple({**case, "scope": scope_id(scopes[id])} for id, case in cases.items())
         return CaseChanges(rows, frozenset(scopes.values()))
 
-    def apply(self, connection: Connection, change: CaseChanges) -> None:
+    def apply(self, connection: sa.Connection, change: CaseChanges) -> None:
         if change.rows:
             add_scopes(connection, change.scopes)
             connection.execute(_saves(connection), list(change.rows))
 
 
 def selected(
-    connection: Connection, wanted: Wanted, most: int, reader: Reader | None = None
+    connection: sa.Connection, wanted: Wanted, most: int, reader: Reader | None = None
 ) -> list[str]:
     """The ids of the selected decisions. With a reader, only cases that it may read."""
-    query = _narrowed(select(CASES.c.record), wanted, _allowed(connection, reader))
+    query = _narrowed(sa.select(CASES.c.record), wanted, _allowed(connection, reader))
     query = query.order_by(*_order(wanted.order)).offset(wanted.skip).limit(most)
     return list(connection.scalars(query))
 
 
 def following(
-    connection: Connection, record: str, wanted: Wanted, reader: Reader | None = None
+    connection: sa.Connection, record: str, wanted: Wanted, reader: Reader | None = None
 ) -> str:
     """The id of the case after this one in a selection; after the last case, the first. Empty if
     there is no other case."""
-    here = connection.execute(select(CASES).where(CASES.c.record == record)).first()
-    query = _narrowed(select(CASES.c.record), wanted, _allowed(connection, reader))
+    here = connection.execute(sa.select(CASES).where(CASES.c.record == record)).first()
+    query = _narrowed(sa.select(CASES.c.record), wanted, _allowed(connection, reader))
     query = query.where(CASES.c.record != record).order_by(*_order(wanted.order)).limit(1)
     after = None if here is None else connection.scalar(query.where(_after(here, wanted.order)))
     return str(after or connection.scalar(query) or "")
 
 
-def counted(connection: Connection, reader: Reader | None = None) -> Counts:
+def counted(connection: sa.Connection, reader: Reader | None = None) -> Counts:
     # The columns of an index in its order, so that the database neither sorts nor reads the table.
     columns = (CASES.c.scope, CASES.c.state, CASES.c.why, CASES.c.assignee)
-    query = select(*columns, func.count().label("cases")).group_by(*columns)
+    query = sa.select(*columns, sa.func.count().label("cases")).group_by(*columns)
     counts, readable = Counts(), readable_scopes(connection, reader)
     for row in connection.execute(query):
         if readable is not None and row.scope not in readable:
@@ -175,8 +162,8 @@ def counted(connection: Connection, reader: Reader | None = None) -> Counts:
 
 
 def _narrowed(
-    query: Select[Any], wanted: Wanted, allowed: ColumnElement[bool] | None
-) -> Select[Any]:
+    query: sa.Select[Any], wanted: Wanted, allowed: sa.ColumnElement[bool] | None
+) -> sa.Select[Any]:
     table = CASES.c
     if wanted.state is not None:
         waits = int(wanted.state in WAITING)
@@ -194,14 +181,14 @@ def _narrowed(
     return query if allowed is None else query.where(allowed)
 
 
-def _order(order: Order) -> Sequence[ColumnElement[Any]]:
+def _order(order: Order) -> Sequence[sa.ColumnElement[Any]]:
     table = CASES.c
     if order is Order.NEWEST:
         return (table.sequence.desc(),)
     return (table.priority.desc(), table.sequence) if order is Order.PRIORITY else (table.sequence,)
 
 
-def _after(here: Row[Any], order: Order) -> ColumnElement[bool]:
+def _after(here: sa.Row[Any], order: Order) -> sa.ColumnElement[bool]:
     table, sequence = CASES.c, int(here.sequence)
     if order is Order.NEWEST:
         return table.sequence < sequence
@@ -209,10 +196,10 @@ def _after(here: Row[Any], order: Order) -> ColumnElement[bool]:
     if order is Order.OLDEST:
         return later
     urgency = int(here.priority)
-    return or_(table.priority < urgency, and_(table.priority == urgency, later))
+    return sa.or_(table.priority < urgency, sa.and_(table.priority == urgency, later))
 
 
-def _allowed(connection: Connection, reader: Reader | None) -> ColumnElement[bool] | None:
+def _allowed(connection: sa.Connection, reader: Reader | None) -> sa.ColumnElement[bool] | None:
     """The condition for cases that a reader may read."""
     readable = readable_scopes(connection, reader)
     return None if readable is None else number_in(CASES.c.scope, readable)
@@ -221,16 +208,16 @@ def _allowed(connection: Connection, reader: Reader | None) -> ColumnElement[boo
 # Bringing the table up to date
 
 
-def _erased(connection: Connection, erasure: Entry) -> Iterator[str]:
+def _erased(connection: sa.Connection, erasure: Entry) -> Iterator[str]:
     """The cases from which an erasure removed content."""
     spans: Any = values(erasure.payload, ("records",)).get("records", ())
     table = RECORDS.c
     for first, last in spans:
-        ids = select(table.id).where(table.sequence >= first, table.sequence <= last)
+        ids = sa.select(table.id).where(table.sequence >= first, table.sequence <= last)
         yield from (subject_of(id) for id in connection.scalars(ids))
 
 
-def _row(connection: Connection, id: str) -> dict[str, Any] | None:
+def _row(connection: sa.Connection, id: str) -> dict[str, Any] | None:
     """The row of a case without its scope, from its records; a decision that is not queued has
     none."""
     concerning = [item for item in all_about(connection, id) if item.kind in _CONCERNING]
@@ -249,14 +236,14 @@ def _row(connection: Connection, id: str) -> dict[str, Any] | None:
     }
 
 
-def _saves(connection: Connection) -> Any:
+def _saves(connection: sa.Connection) -> Any:
     new = upsert(connection, CASES)
     names = [column.name for column in CASES.c if column.name != "record"]
     changed = {name: new.excluded[name] for name in names}
     return new.on_conflict_do_update(index_elements=["record"], set_=changed)
 
 
-def _scope(connection: Connection, id: str) -> str:
+def _scope(connection: sa.Connection, id: str) -> str:
     """The collections and labels of all passages of a decision, as the index stores them."""
     payload = connection.scalar(_PAYLOAD, {"of": id})
     try:

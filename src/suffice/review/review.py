@@ -34,16 +34,16 @@ from suffice.log.decision import (
     subject_of,
     value_of,
 )
-from suffice.log.entry import Choice, Entry, Record, entry_of, find
 from suffice.log.follower import ERASURE
 from suffice.log.log import NOWHERE, PAGE, Log, Why
+from suffice.log.record import Entry, Record, RecordFilter, entry_of, find
 from suffice.log.tables import RECORDS
 from suffice.log.trace import Trace
 from suffice.review.actions import LONGEST, MARK, Action, Mark, Marked, marked
 from suffice.review.case import DECIDED, FEEDBACK, Act, Case, Rating, case_of, note
 from suffice.review.labels import Estimate, estimate, labelled, strata
 from suffice.review.queue import Counts, Queue, Wanted, counted, following, selected
-from suffice.sql.toolkit import Connection, not_, select
+from suffice.sql import sa
 from suffice.types import Source, Verdict
 
 
@@ -125,7 +125,7 @@ def _not_against_claims(case: Case, act: Act) -> None:
 
 
 def marked_passages(
-    connection: Connection,
+    connection: sa.Connection,
     reader: Reader | None = None,
     *,
     collection: str = "",
@@ -134,7 +134,7 @@ def marked_passages(
     """The passages whose last mark says that they are wrong or stale, newest mark first. A passage
     belongs to one version, so a new version of the document starts without marks. With a reader,
     only those that it may read."""
-    asked = select(RECORDS).where(RECORDS.c.kind == MARK).order_by(RECORDS.c.sequence)
+    asked = sa.select(RECORDS).where(RECORDS.c.kind == MARK).order_by(RECORDS.c.sequence)
     last: dict[tuple[str, str], Marked] = {}
     for entry in map(entry_of, connection.execute(asked)):
         if entry.payload:  # empty: erased
@@ -172,12 +172,12 @@ class Gap:
     times: tuple[str, ...] = ()
 
 
-def last_change(connection: Connection) -> int:
+def last_change(connection: sa.Connection) -> int:
     """The number of the last record that may change the gaps; 0 if there is none."""
     number = RECORDS.c.sequence
     newest = (
         connection.scalar(
-            select(number).where(RECORDS.c.kind == kind).order_by(number.desc()).limit(1)
+            sa.select(number).where(RECORDS.c.kind == kind).order_by(number.desc()).limit(1)
         )
         for kind in (GAP, *DECIDED, ERASURE)
     )
@@ -185,8 +185,8 @@ def last_change(connection: Connection) -> int:
 
 
 def gaps(
-    connection: Connection,
-    choice: Choice,
+    connection: sa.Connection,
+    choice: RecordFilter,
     most: int,
     reader: Reader | None = None,
     looked_at: int = LOOKED_AT,
@@ -194,7 +194,7 @@ def gaps(
     """The unsettled gaps among the newest records (`looked_at`); opening, releasing or dismissing
     the decision settles a gap."""
     settled = has_record_about(subject_in(RECORDS, _SUFFIX), DECIDED, but=Act.CONFIRM.value)
-    asked = choice.narrowed(select(RECORDS)).where(RECORDS.c.kind == GAP, not_(settled))
+    asked = choice.narrowed(sa.select(RECORDS)).where(RECORDS.c.kind == GAP, sa.not_(settled))
     rows = connection.execute(asked.order_by(RECORDS.c.sequence.desc()))
     # The limit counts only records that the reader may know of.
     known = (one for one in map(entry_of, rows) if _knows(connection, one, reader))
@@ -205,7 +205,7 @@ def gaps(
     return [_gap(group) for group in largest[:most]]
 
 
-def _knows(connection: Connection, gap: Entry, reader: Reader | None) -> bool:
+def _knows(connection: sa.Connection, gap: Entry, reader: Reader | None) -> bool:
     return reader is None or reader.may_know(find(connection, subject_of(gap.id)))
 
 
@@ -377,23 +377,23 @@ class Review:
         return record.id
 
     def gaps(
-        self, choice: Choice | None = None, most: int = PAGE, reader: Reader | None = None
+        self, choice: RecordFilter | None = None, most: int = PAGE, reader: Reader | None = None
     ) -> list[Gap]:
         """Questions that the documents cannot answer, most frequent first."""
         with self.log.database.reading() as connection:
-            return gaps(connection, choice or Choice(), most, reader)
+            return gaps(connection, choice or RecordFilter(), most, reader)
 
-    def errors(self, choice: Choice | None = None, confidence: float = 0.95) -> Estimate:
+    def errors(self, choice: RecordFilter | None = None, confidence: float = 0.95) -> Estimate:
         """Estimate the error rate of served answers from the judged sample."""
         with self.log.database.reading() as connection:
-            return estimate(strata(connection, choice or Choice()), confidence)
+            return estimate(strata(connection, choice or RecordFilter()), confidence)
 
     def labels(
-        self, choice: Choice | None = None, reader: Reader | None = None
+        self, choice: RecordFilter | None = None, reader: Reader | None = None
     ) -> list[dict[str, Any]]:
         """The answers drawn for review as labelled rows for a calibration."""
         with self.log.database.reading() as connection:
-            return labelled(connection, choice or Choice(), self.log.review_rate, reader)
+            return labelled(connection, choice or RecordFilter(), self.log.review_rate, reader)
 
     def _not_taken(self, case: Case, seen: int | None) -> None:
         """Raise early if the reviewer saw an old state, before another rule refuses the action."""
@@ -407,7 +407,7 @@ class Review:
         self.log.append_if(partial(_first, case.entry, seen, takes), *records)
 
 
-def _first(entry: Entry, seen: int, takes: Takes, connection: Connection) -> None:
+def _first(entry: Entry, seen: int, takes: Takes, connection: sa.Connection) -> None:
     """Raise if another reviewer acted first."""
     later = [one for one in all_about(connection, entry.id)[seen:] if takes(one)]
     if later:
@@ -436,7 +436,7 @@ def _complaint(entry: Entry) -> Record:
     return Record(QUEUE, fields, entry.caller, entry.tag, f"{entry.id}.{QUEUE}", once=True)
 
 
-def _known(connection: Connection, name: str, reader: Reader | None) -> Entry:
+def _known(connection: sa.Connection, name: str, reader: Reader | None) -> Entry:
     """The record of a decision. If the reader may not know about it, it is reported as missing, as
     if there were no such record. Only those who audit the log find records by their numbers."""
     if reader is None:

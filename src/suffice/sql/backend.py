@@ -11,11 +11,12 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol
 
+from sqlalchemy import Connection, Engine
+
 from suffice.errors import StoreBusy, StoreError, StoreFull, StoreNewer, StoreUnreachable
-from suffice.sql.toolkit import Connection, Engine
 
 if TYPE_CHECKING:
-    from suffice.sql.toolkit import URL
+    from sqlalchemy import URL
 
 _EXAMPLE = "postgresql://user:password@host/name"
 _SECRETS = ("password", "sslpassword", "passfile")
@@ -51,7 +52,8 @@ def masked(where: str) -> str:
 
 
 def _server(where: str) -> Server:
-    from suffice.sql.toolkit import ArgumentError, make_url
+    from sqlalchemy import make_url
+    from sqlalchemy.exc import ArgumentError
 
     try:
         url = make_url(where)

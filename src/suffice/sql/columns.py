@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from suffice.sql.toolkit import BigInteger, Column, Double, Text
+from sqlalchemy import BigInteger, Column, Double, Text
 
 
 def number(

@@ -7,20 +7,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from sqlalchemy import ColumnElement, Connection, Row, Table, select, update
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+
 from suffice.errors import StoreBusy, StoreMissing
 from suffice.sql.backend import Backend, Dialect, Engines, address, migrate
 from suffice.sql.postgresql import Postgresql
 from suffice.sql.sqlite import Sqlite
-from suffice.sql.toolkit import (
-    ColumnElement,
-    Connection,
-    DBAPIError,
-    PoolTimeout,
-    Row,
-    Table,
-    select,
-    update,
-)
 
 
 class Database:

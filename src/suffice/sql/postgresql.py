@@ -7,6 +7,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from sqlalchemy import Connection, create_engine, event, text
+from sqlalchemy.exc import DBAPIError
+
 from suffice.errors import (
     ExtraMissing,
     StoreBusy,
@@ -17,7 +20,6 @@ from suffice.errors import (
     StoreUnreachable,
 )
 from suffice.sql.backend import Dialect, Engines, Server, busy, unwritable
-from suffice.sql.toolkit import Connection, DBAPIError, create_engine, event, text
 
 _POOL, _MORE = 4, 4
 # Defaults, unless the URL sets them: detect a dead network connection.

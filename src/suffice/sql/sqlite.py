@@ -10,9 +10,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from sqlalchemy import Connection, Engine, create_engine
+from sqlalchemy.pool import QueuePool
+
 from suffice.errors import StoreBusy, StoreDamaged, StoreError, StoreMissing
 from suffice.sql.backend import Dialect, Engines, locked, translated, unwritable
-from suffice.sql.toolkit import Connection, Engine, QueuePool, create_engine
 
 # "SUFF": distinguishes a store from SQLite files of other programs.
 APPLICATION_ID = 0x53554646

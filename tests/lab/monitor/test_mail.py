@@ -22,8 +22,8 @@ from cryptography.x509.oid import NameOID
 
 from suffice.errors import SettingsError
 from suffice.lab.monitor.worker import Mailer
-from suffice.log.entry import Entry, Record
 from suffice.log.log import Log
+from suffice.log.record import Entry, Record
 from suffice.settings import MailSettings
 
 SECRET = {"MAIL": "s3cret"}

@@ -17,9 +17,9 @@ from suffice.lab.calibrate.certificate import Certificate
 from suffice.lab.monitor.metrics import DEEP_CHECK, Metric, figures
 from suffice.lab.monitor.monitor import JOBS, MAIL, Jobs, Monitor, in_force, read_certificates
 from suffice.lab.monitor.state import State
-from suffice.log.entry import Choice
 from suffice.log.follower import read_cursor, write_cursor
 from suffice.log.log import Log
+from suffice.log.record import RecordFilter
 from suffice.log.setup import (
     MONITOR,
     Guarantee,
@@ -100,7 +100,7 @@ def test_a_fabricated_citation_raises_an_alarm_at_once_that_clears_after_the_win
         caught_up(watch)
         clock.later(days=8)
         assert caught_up(watch).alarms == ()
-    assert [one.fields()["what"] for one in log.entries(Choice(kind="alarm"))] == [
+    assert [one.fields()["what"] for one in log.entries(RecordFilter(kind="alarm"))] == [
         "raised",
         "cleared",
     ]
@@ -182,7 +182,7 @@ def test_drift_suspends_the_guarantee_until_thresholds_are_calibrated_again(
     assert found.status is Status.SUSPENDED
     assert found.since.startswith("2026-01-05T13:00")
     assert "Calibrate again" in found.why
-    written = [one.fields() for one in log.entries(Choice(kind="guarantee"))]
+    written = [one.fields() for one in log.entries(RecordFilter(kind="guarantee"))]
     assert [one["what"] for one in written] == ["active", "suspended"]
     assert {one["certificate"] for one in written} == {found.certificate}
     drifting(log, 50, 2.0, own)
@@ -360,7 +360,7 @@ def test_processes_that_update_at_once_count_each_record_once(
     test = state.of(Metric.FAITHFULNESS).test
     assert test is not None
     assert test.steps == test.counts.sum() == 40
-    assert len(list(log.entries(Choice(kind="alarm")))) == 1
+    assert len(list(log.entries(RecordFilter(kind="alarm")))) == 1
     assert Jobs(log.database).waiting() == {DEEP_CHECK: 40}
     log.close()
     log.database.close()

@@ -28,8 +28,8 @@ from suffice.lab.monitor.monitor import (
 )
 from suffice.lab.monitor.worker import DeepChecks, Mailer, MonitorWorker, stronger_tier
 from suffice.log.decision import Filing
-from suffice.log.entry import Choice, Record
 from suffice.log.log import Log, Why
+from suffice.log.record import Record, RecordFilter
 from suffice.log.setup import Setup
 from suffice.models.verifier import Pair, SufficiencyScore, SupportScore, Thresholds
 from suffice.review.queue import Wanted
@@ -70,19 +70,19 @@ def test_served_and_withheld_answers_are_sampled_each_week(log: Log, clock: Movi
     assert (len(served), len(withheld)) == (5, 3)
     assert {one.probability for one in served} == {5 / 20}
     assert {one.probability for one in withheld} == {3 / 12}
-    (summary,) = log.entries(Choice(kind=SAMPLE))
+    (summary,) = log.entries(RecordFilter(kind=SAMPLE))
     assert summary.fields()["withheld"] == {"population": 12, "drawn": 3}
 
 
 def test_every_answer_is_drawn_equally_often(log: Log) -> None:
     write(log, [refusal(f"Question {n}?") for n in range(4)])
-    names = {one.fields()["question"] for one in log.entries(Choice(kind="verdict"))}
+    names = {one.fields()["question"] for one in log.entries(RecordFilter(kind="verdict"))}
     counts: Counter[str] = Counter()
     for seed in range(200):
         weekly = Weekly(log, Settings(), random.Random(seed))
         with log.database.reading() as connection:
             strata = {True: Stratum(1, weekly.random), False: Stratum(2, weekly.random)}
-            weekly.offer(connection, Choice(), strata)
+            weekly.offer(connection, RecordFilter(), strata)
         counts.update(log.entry(id).fields()["question"] for id in strata[False].held)
         assert strata[False].probability == 0.5
     assert counts.keys() == names
@@ -136,7 +136,7 @@ def test_a_deep_check_is_recorded_and_changes_no_verdict(log: Log, clock: Moving
     worker = MonitorWorker(watch, open_deep)
     worker.round()
     worker.round()  # counts the record of the deep check
-    (made,) = log.entries(Choice(kind=DEEP_CHECK))
+    (made,) = log.entries(RecordFilter(kind=DEEP_CHECK))
     found = made.fields()
     assert made.id.startswith(f"{id}.deep_check.")
     assert found["was"]["action"] == "SERVE"

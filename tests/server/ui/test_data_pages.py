@@ -20,9 +20,9 @@ from suffice.evidence.index import today
 from suffice.evidence.library import Library
 from suffice.lab.golden import Comparison, Outcome, Run, of_golden
 from suffice.lab.monitor.gaps import Answered, Topic, backlog
-from suffice.log.entry import Choice, Record
 from suffice.log.index import DecisionIndex
 from suffice.log.log import Log
+from suffice.log.record import Record, RecordFilter
 from suffice.log.verify import Verified
 from suffice.server.ui import documents_page
 from suffice.server.ui.page import PageContext
@@ -250,7 +250,7 @@ def test_a_record_shows_its_chain(served: Served) -> None:
     assert "✓ Chain intact" in done.text
     log = served.gateway.inner.log
     assert log is not None
-    (made,) = log.page(Choice(kind="verification"))
+    (made,) = log.page(RecordFilter(kind="verification"))
     assert made.caller == "admin"
     assert "intact up to record" in served.text("admin", f"/ui/log/{served.refused}")
     # The state of the chain and the number of a record depend on all other records.
@@ -288,7 +288,7 @@ def test_an_export_is_a_line_for_each_decision(served: Served) -> None:
     assert {"fields", "sequence", "link"} <= json.loads(whole.splitlines()[0]).keys()
     log = served.gateway.inner.log
     assert log is not None
-    made = log.page(Choice(kind="export", caller="staff"))[0]
+    made = log.page(RecordFilter(kind="export", caller="staff"))[0]
     assert made.fields()["filters"] == {"action": "SERVE"}
     before = log.head().sequence
     with served.as_("staff") as client:  # neither a link nor a form of another site
@@ -314,13 +314,13 @@ def test_pages_and_exports_say_that_the_index_is_behind(
     with monkeypatch.context() as patched:
         patched.setattr(DecisionIndex, "update", stuck)
         log.append(Record("note", {}))
-        exports = len(log.page(Choice(kind="export")))
+        exports = len(log.page(RecordFilter(kind="export")))
         for path in paths:
             assert notice in served.text("viewer", path), path
         found = served.post("viewer", EXPORT, "/ui/log")
         assert (found.status_code, found.headers["retry-after"]) == (503, "10")
         assert notice in found.text
-        assert len(log.page(Choice(kind="export"))) == exports
+        assert len(log.page(RecordFilter(kind="export"))) == exports
     assert served.post("viewer", EXPORT, "/ui/log").status_code == 200
 
 

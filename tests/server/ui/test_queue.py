@@ -14,7 +14,7 @@ from suffice.access.accounts import Accounts
 from suffice.evidence.library import Library
 from suffice.lab.calibrate.labels import read_labels
 from suffice.log.decision import Filing
-from suffice.log.entry import Choice
+from suffice.log.record import RecordFilter
 from suffice.log.setup import Setup
 from suffice.review.actions import Assign, Prioritize, Priority
 from suffice.review.case import Act, State
@@ -291,7 +291,7 @@ def test_the_labels_are_downloaded_as_calibration_reads_them(tmp_path: Path) -> 
         assert client.post(LABELS, data={"csrf": ""}).status_code == 403  # no token of the site
         assert review.log.head().sequence == before
         file = client.submit("/ui/queue", LABELS)
-        (told,) = review.log.page(Choice(kind="export"))
+        (told,) = review.log.page(RecordFilter(kind="export"))
         assert (told.caller, told.fields()["what"], told.fields()["rows"]) == ("local", "labels", 2)
     library.store.close()
     assert "attachment" in file.headers["content-disposition"]

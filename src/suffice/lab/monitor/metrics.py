@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from suffice.log.decision import GATE, VERDICT
-from suffice.log.entry import UNREADABLE, Entry, values
+from suffice.log.record import UNREADABLE, Entry, values
 from suffice.review.case import FEEDBACK, Rating
 from suffice.settings import MonitorSettings
 from suffice.types import Action, Code, Level

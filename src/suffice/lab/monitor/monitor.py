@@ -43,24 +43,16 @@ from suffice.lab.monitor.state import (
 )
 from suffice.log.chain import Clock, now, read_time, timestamp
 from suffice.log.decision import QUEUE, VERDICT, subject_of
-from suffice.log.entry import Choice, Entry, Record, find, values
 from suffice.log.follower import Cursor, Follower, move_cursor, read_cursor
 from suffice.log.log import Draw, Log, Why, queue_record
+from suffice.log.record import Entry, Record, RecordFilter, find, values
 from suffice.log.setup import MONITOR, Guarantee, Status, default_thresholds, strict_thresholds
 from suffice.log.tables import RECORDS
 from suffice.settings import MonitorSettings, Settings
+from suffice.sql import sa
 from suffice.sql.columns import number, real, text
 from suffice.sql.database import Database, claim_due
-from suffice.sql.toolkit import (
-    Connection,
-    MetaData,
-    Table,
-    delete,
-    func,
-    select,
-    update,
-    upsert,
-)
+from suffice.sql.statements import upsert
 from suffice.verdict.thresholds import Thresholds
 from suffice.webhooks import ALARM, GUARANTEE
 
@@ -290,9 +282,9 @@ _CLAIM = 600.0
 """Seconds after which another process may take over the job of a process that died."""
 _WAIT = 60.0
 
-JOBS = Table(
+JOBS = sa.Table(
     "monitor_jobs",
-    MetaData(),
+    sa.MetaData(),
     text("id", key=True),
     text("kind"),
     text("record"),
@@ -315,7 +307,7 @@ class Job:
         return f"{self.kind} {self.record}"
 
 
-def add_jobs(connection: Connection, jobs: Sequence[Job], due: float) -> None:
+def add_jobs(connection: sa.Connection, jobs: Sequence[Job], due: float) -> None:
     """Add the jobs that do not exist yet."""
     rows = [
         {"id": job.id, "kind": job.kind, "record": job.record, "due": due, "attempts": 0}
@@ -342,7 +334,7 @@ class Jobs:
 
     def done(self, job: Job) -> None:
         with self._database.writing() as connection:
-            connection.execute(delete(JOBS).where(JOBS.c.id == job.id))
+            connection.execute(sa.delete(JOBS).where(JOBS.c.id == job.id))
 
     def failed(self, job: Job, problem: str) -> bool:
         """Try again later, or drop the job after the last attempt; return whether it is kept."""
@@ -353,14 +345,14 @@ class Jobs:
         values = {"attempts": attempts, "problem": problem[:500]}
         again = self._clock() + _WAIT * 2.0**job.attempts
         with self._database.writing() as connection:
-            changed = update(JOBS).where(JOBS.c.id == job.id).values(due=again, **values)
+            changed = sa.update(JOBS).where(JOBS.c.id == job.id).values(due=again, **values)
             connection.execute(changed)
         return True
 
     def waiting(self) -> dict[str, int]:
         """The number of unfinished jobs of each kind."""
         with self._database.reading() as connection:
-            query = select(JOBS.c.kind, func.count()).group_by(JOBS.c.kind)
+            query = sa.select(JOBS.c.kind, sa.func.count()).group_by(JOBS.c.kind)
             return {str(kind): int(count) for kind, count in connection.execute(query)}
 
 
@@ -427,7 +419,7 @@ class Weekly:
             True: Stratum(served, self.random),
             False: Stratum(monitor.weekly_withheld, self.random),
         }
-        week = Choice(since=since, until=until)
+        week = RecordFilter(since=since, until=until)
         with self.log.database.reading() as connection:
             self.offer(connection, week, strata)
             drawn = [
@@ -439,11 +431,13 @@ class Weekly:
             self.log.append(*drawn, self._summary(since, until, strata))
         return len(drawn)
 
-    def offer(self, connection: Connection, week: Choice, strata: dict[bool, Stratum]) -> None:
+    def offer(
+        self, connection: sa.Connection, week: RecordFilter, strata: dict[bool, Stratum]
+    ) -> None:
         """Offer each answer of the week that is not queued to its stratum, served or withheld."""
-        queued = week.narrowed(select(RECORDS.c.id)).where(RECORDS.c.kind == QUEUE)
+        queued = week.narrowed(sa.select(RECORDS.c.id)).where(RECORDS.c.kind == QUEUE)
         known = {subject_of(id) for id in connection.scalars(queued)}
-        query = week.narrowed(select(RECORDS.c.id, RECORDS.c.payload))
+        query = week.narrowed(sa.select(RECORDS.c.id, RECORDS.c.payload))
         query = query.where(RECORDS.c.kind == VERDICT).order_by(RECORDS.c.sequence)
         rows = connection.execution_options(yield_per=200).execute(query)
         for id, payload in rows:
@@ -452,7 +446,7 @@ class Weekly:
                 strata[outcome.get("action") in SERVED].offer(id)
 
     def _record(
-        self, connection: Connection, id: str, probability: float, *, served: bool
+        self, connection: sa.Connection, id: str, probability: float, *, served: bool
     ) -> Record:
         entry = find(connection, id)
         question = values(entry.payload, ("question",)).get("question", "")
@@ -529,7 +523,7 @@ class Monitor(Follower[Progress]):
         return Weekly(self.log, self.settings).draw_if_due(self.clock())
 
     def read(
-        self, connection: Connection, cursor: Cursor, entries: Sequence[Entry]
+        self, connection: sa.Connection, cursor: Cursor, entries: Sequence[Entry]
     ) -> Progress | None:
         before, similar = state_at(cursor), self.settings.search.min_dense_similarity
         observed = [observe(entry, similar) for entry in entries]
@@ -551,7 +545,7 @@ class Monitor(Follower[Progress]):
                 kind, more = GUARANTEE, {"certificate": one.certificate}
             self.log.append(Record(kind, {**fields, **figures, **more}, id=one.id, once=True))
 
-    def apply(self, connection: Connection, change: Progress) -> None:
+    def apply(self, connection: sa.Connection, change: Progress) -> None:
         add_jobs(connection, change.jobs, self.seconds())
         for one in change.changes:
             level = logging.WARNING if one.what in _URGENT else logging.INFO

@@ -13,13 +13,14 @@ from datetime import UTC, datetime, timedelta
 
 from suffice.access.visibility import Reader, readable_scopes
 from suffice.lab.monitor.metrics import Mean, Metric, observe
-from suffice.log.entry import Entry
 from suffice.log.index import DAY, HOUR, ONLY_GATE, DecisionIndex, Digest, Tally
+from suffice.log.record import Entry
 from suffice.log.tables import TALLIES
 from suffice.log.trace import OTHER, TOTAL
 from suffice.review.case import FEEDBACK
+from suffice.sql import sa
 from suffice.sql.database import Database
-from suffice.sql.toolkit import number_in, select
+from suffice.sql.statements import number_in
 from suffice.types import Action
 
 VERDICT, METRIC, STAGE, SPREAD = "verdict.", "metric.", "stage.", "spread."
@@ -143,7 +144,7 @@ def series(database: Database, span: Span, reader: Reader | None) -> Series:
     """The figures of a span. With a reader of `None`, everything counts."""
     begin, end = span.buckets[0], span.buckets[-1]
     table = TALLIES.c
-    query = select(table.bucket, table.name, table.count, table.total).where(
+    query = sa.select(table.bucket, table.name, table.count, table.total).where(
         table.width == span.width, table.bucket >= begin, table.bucket <= end
     )
     by_bucket: dict[str, dict[str, tuple[int, float]]] = defaultdict(dict)

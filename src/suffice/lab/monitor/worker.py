@@ -19,8 +19,8 @@ from suffice.errors import SettingsError, StoreError, SufficeError
 from suffice.lab.monitor.metrics import DEEP_CHECK
 from suffice.lab.monitor.monitor import MAIL, Job, Jobs, Monitor
 from suffice.log.decision import about, decision_of
-from suffice.log.entry import Entry
 from suffice.log.log import Log
+from suffice.log.record import Entry
 from suffice.log.replay import Replay, stored_documents
 from suffice.log.setup import setup_of
 from suffice.models.catalog import FAST, open_verifier

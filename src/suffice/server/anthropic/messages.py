@@ -9,7 +9,7 @@ from typing import Any
 
 from starlette.responses import Response
 
-from suffice.log.entry import new_id
+from suffice.log.record import new_id
 from suffice.models.chat import content_in, text_in
 from suffice.server.anthropic.translate import as_chat
 from suffice.server.errors import ApiError, ErrorFormat, encode, event

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from suffice import serialize as as_json
 from suffice.access.keys import Principal, Role
 from suffice.evidence.search import keywords_note
-from suffice.log.entry import new_id
+from suffice.log.record import new_id
 from suffice.log.trace import Trace
 from suffice.server.errors import ApiError
 from suffice.server.openai.passthrough import beside, finish_of, logprobs_of

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from suffice.log.entry import new_id
+from suffice.log.record import new_id
 from suffice.server.errors import KEEP_ALIVE, ApiError, event
 from suffice.server.openai.completion import Answer, ReleasedChoice, calls_of, sufficiency_of
 from suffice.server.openai.reply import usage_of

@@ -19,7 +19,7 @@ from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from suffice.checks.unread import unread
-from suffice.log.entry import new_id
+from suffice.log.record import new_id
 from suffice.server.openai.passthrough import beside, reads_as_text
 from suffice.server.openai.reply import draft_of
 from suffice.text.claims import claims

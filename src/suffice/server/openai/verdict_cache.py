@@ -27,7 +27,7 @@ from suffice.server.openai.completion import Answer, ReleasedChoice
 from suffice.server.openai.request import ChatRequest
 from suffice.server.route import Route
 from suffice.settings.server import CacheSettings
-from suffice.sql.toolkit import func, select
+from suffice.sql import sa
 from suffice.types import Code, Verdict
 
 _NOT_ASKED = (
@@ -97,7 +97,7 @@ class VerdictCache:
     def _documents(self) -> list[object]:
         """The version of the evidence: that of the store and, as it may lag, that of the index."""
         store = self._library.store
-        decided = select(func.max(RECORDS.c.sequence)).where(RECORDS.c.kind.in_(_PERSONS))
+        decided = sa.select(sa.func.max(RECORDS.c.sequence)).where(RECORDS.c.kind.in_(_PERSONS))
         with store.database.reading() as connection:
             judged = connection.execute(decided).scalar()
         versions = (store.id, store.epoch, store.last_change(), store.last_vector())

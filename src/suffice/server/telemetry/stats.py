@@ -9,7 +9,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 
 from suffice.access.quotas import Left
-from suffice.log.entry import new_id
+from suffice.log.record import new_id
 from suffice.log.trace import added_up
 from suffice.types import GateDecision, Verdict
 

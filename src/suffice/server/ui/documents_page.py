@@ -22,8 +22,8 @@ from suffice.evidence.index import Filter, today
 from suffice.evidence.rows import VersionInfo
 from suffice.lab.monitor.gaps import Answered, Topic, backlog
 from suffice.log.chain import now, timestamp
-from suffice.log.entry import Choice
 from suffice.log.log import Log
+from suffice.log.record import RecordFilter
 from suffice.pipeline import Pipeline
 from suffice.review import review
 from suffice.review.actions import Marked
@@ -326,7 +326,7 @@ def _topics(context: PageContext, answered: Answered) -> list[Topic]:
     since = timestamp(now() - timedelta(days=_DAYS))
     with log.database.reading() as connection:
         found = review.gaps(
-            connection, Choice(since=since), _WORDINGS, context.person.reader, _RECORDS
+            connection, RecordFilter(since=since), _WORDINGS, context.person.reader, _RECORDS
         )
     return backlog(found, context.gateway.engine.embedder, answered, now())
 

@@ -16,8 +16,8 @@ from suffice.lab.calibrate.certificate import Certificate
 from suffice.lab.golden import GoldenRun, RedteamRun, golden_runs, redteam_runs
 from suffice.lab.monitor.monitor import in_force, read_certificates
 from suffice.lab.monitor.report import report_of
-from suffice.log.entry import Choice
 from suffice.log.log import Log
+from suffice.log.record import RecordFilter
 from suffice.log.setup import Guarantee, Status
 from suffice.server.ui.charts import Band, Chart, percent
 from suffice.server.ui.page import PageContext, log_of, page, sees_all
@@ -164,7 +164,7 @@ def _metrics(report: Mapping[str, Any]) -> list[dict[str, Any]]:
 def _events(log: Log, everything: bool) -> list[Event]:
     """What happened to the guarantee and, for people who see all figures, to the alarms."""
     kinds = (GUARANTEE, ALARM) if everything else (GUARANTEE,)
-    found = [entry for kind in kinds for entry in log.page(Choice(kind=kind), _MOST)]
+    found = [entry for kind in kinds for entry in log.page(RecordFilter(kind=kind), _MOST)]
     events = []
     for entry in sorted(found, key=lambda one: one.sequence, reverse=True)[:_MOST]:
         fields = entry.fields()

@@ -18,8 +18,8 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from suffice.access.keys import ALL, Role
 from suffice.errors import SufficeError
-from suffice.log.entry import Record
 from suffice.log.log import Log
+from suffice.log.record import Record
 from suffice.server.auth import needs, needs_no_role
 from suffice.server.errors import CLOSE, ApiError, fault_of
 from suffice.server.gateway import Gateway

@@ -17,9 +17,9 @@ from suffice.access.keys import Role
 from suffice.errors import StoreError
 from suffice.log.chain import now
 from suffice.log.decision import VERDICT, Decision, all_about, decision_of, subject_of
-from suffice.log.entry import Entry
 from suffice.log.index import ONLY_GATE
 from suffice.log.log import Log
+from suffice.log.record import Entry
 from suffice.log.replay import (
     Replayed,
     Verification,

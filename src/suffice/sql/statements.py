@@ -1,6 +1,4 @@
-"""The parts of SQLAlchemy in use. No other module imports it, so that one message says what to
-install for everything that keeps documents or decisions.
-"""
+"""Statements and conditions that SQLAlchemy lacks, or that differ between the databases."""
 
 from __future__ import annotations
 
@@ -8,98 +6,10 @@ import json
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from suffice.errors import ExtraMissing
-
-try:
-    from sqlalchemy import (
-        URL,
-        BigInteger,
-        BindParameter,
-        Boolean,
-        Column,
-        ColumnElement,
-        Connection,
-        Double,
-        Engine,
-        Executable,
-        FromClause,
-        LargeBinary,
-        MetaData,
-        Row,
-        RowMapping,
-        Select,
-        Table,
-        Text,
-        and_,
-        bindparam,
-        case,
-        create_engine,
-        delete,
-        event,
-        exists,
-        func,
-        insert,
-        make_url,
-        not_,
-        or_,
-        select,
-        text,
-        union_all,
-        update,
-    )
-    from sqlalchemy.dialects import postgresql, sqlite
-    from sqlalchemy.exc import ArgumentError, DBAPIError
-    from sqlalchemy.exc import TimeoutError as PoolTimeout
-    from sqlalchemy.ext.compiler import compiles
-    from sqlalchemy.pool import QueuePool
-    from sqlalchemy.sql.functions import GenericFunction
-except ImportError as problem:
-    raise ExtraMissing("The store of documents and decisions", "store") from problem
-
-__all__ = [
-    "URL",
-    "ArgumentError",
-    "BigInteger",
-    "BindParameter",
-    "Boolean",
-    "Column",
-    "ColumnElement",
-    "Connection",
-    "DBAPIError",
-    "Double",
-    "Engine",
-    "Executable",
-    "FromClause",
-    "GenericFunction",
-    "LargeBinary",
-    "MetaData",
-    "PoolTimeout",
-    "QueuePool",
-    "Row",
-    "RowMapping",
-    "Select",
-    "Table",
-    "Text",
-    "and_",
-    "bindparam",
-    "case",
-    "compiles",
-    "create_engine",
-    "delete",
-    "event",
-    "exists",
-    "func",
-    "insert",
-    "make_url",
-    "not_",
-    "or_",
-    "postgresql",
-    "select",
-    "sqlite",
-    "text",
-    "union_all",
-    "update",
-]
+from sqlalchemy import Boolean, ColumnElement, Connection, Table
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql.functions import GenericFunction
 
 
 class holds(GenericFunction[bool]):  # read as a function

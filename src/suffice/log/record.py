@@ -12,7 +12,7 @@ from typing import Any
 from suffice.errors import StoreDamaged, StoreError
 from suffice.log.chain import canonical, digest, parse
 from suffice.log.tables import RECORDS
-from suffice.sql.toolkit import Connection, Row, Select, select
+from suffice.sql import sa
 
 _NAME = re.compile(r"[a-z][a-z_]{0,39}\Z")
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"  # Crockford's base 32, without ambiguous letters
@@ -191,7 +191,7 @@ class Entry:
         return tuple(key.rstrip("!") for key in committed if key not in present)
 
 
-def entry_of(row: Row[Any]) -> Entry:
+def entry_of(row: sa.Row[Any]) -> Entry:
     return Entry(
         row.sequence,
         row.id,
@@ -208,11 +208,11 @@ def entry_of(row: Row[Any]) -> Entry:
     )
 
 
-def find(connection: Connection, name: str) -> Entry:
+def find(connection: sa.Connection, name: str) -> Entry:
     """Find a record by its id or number."""
     number = name.isdecimal() and len(name) <= _DIGITS
     column = RECORDS.c.sequence if number else RECORDS.c.id
-    query = select(RECORDS).where(column == (int(name) if number else name))
+    query = sa.select(RECORDS).where(column == (int(name) if number else name))
     row = connection.execute(query).first()
     if row is None:
         raise StoreError(
@@ -223,7 +223,7 @@ def find(connection: Connection, name: str) -> Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class RecordFilter:
     """A selection of records by kind, caller, time (`since` inclusive, `until` exclusive, in the
     log's format) and number (`first` inclusive, `before` exclusive)."""
 
@@ -234,7 +234,7 @@ class Choice:
     first: int | None = None
     before: int | None = None
 
-    def narrowed(self, query: Select[Any]) -> Select[Any]:
+    def narrowed(self, query: sa.Select[Any]) -> sa.Select[Any]:
         table = RECORDS.c
         for wanted, condition in (
             (self.kind, table.kind == self.kind),
@@ -248,18 +248,18 @@ class Choice:
         return query if self.before is None else query.where(table.sequence < self.before)
 
 
-def page(connection: Connection, choice: Choice, most: int) -> list[Entry]:
+def page(connection: sa.Connection, choice: RecordFilter, most: int) -> list[Entry]:
     """The newest `most` selected records, newest first. For the next page, set `before` to the
     number of the last one."""
-    query = choice.narrowed(select(RECORDS)).order_by(RECORDS.c.sequence.desc()).limit(most)
+    query = choice.narrowed(sa.select(RECORDS)).order_by(RECORDS.c.sequence.desc()).limit(most)
     return [entry_of(row) for row in connection.execute(query)]
 
 
-def entries(connection: Connection, choice: Choice) -> Iterator[Entry]:
+def entries(connection: sa.Connection, choice: RecordFilter) -> Iterator[Entry]:
     """All selected records, oldest first."""
     last = choice.first - 1 if choice.first is not None else 0
     while True:
-        query = choice.narrowed(select(RECORDS)).where(RECORDS.c.sequence > last)
+        query = choice.narrowed(sa.select(RECORDS)).where(RECORDS.c.sequence > last)
         rows = connection.execute(query.order_by(RECORDS.c.sequence).limit(_PORTION)).all()
         if not rows:
             return
