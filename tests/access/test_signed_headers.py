@@ -9,10 +9,10 @@ from suffice.access.identity import (
     SIGNATURE,
     TIMESTAMP,
     USER,
-    EndUser,
     SignedHeaders,
     signed_headers,
 )
+from suffice.access.keys import EndUser
 from suffice.errors import IdentityError
 
 SECRET = "a secret that is long enough to be one"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -16,10 +18,11 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from jwt.algorithms import ECAlgorithm
 
-from suffice.access import identity
-from suffice.access.identity import EndUser, KeySet, Tokens
-from suffice.errors import IdentityError, SettingsError
-from suffice.settings import TokenSettings
+from suffice.access.identity import Identities
+from suffice.access.keys import EndUser
+from suffice.access.tokens import _PAUSE, KeySet, Tokens
+from suffice.errors import ExtraMissing, IdentityError, SettingsError
+from suffice.settings import IdentitySettings, ServerSettings, Settings, TokenSettings
 
 ISSUER, AUDIENCE = "https://id.example.org", "suffice"
 PRIVATE, OTHER = (ec.generate_private_key(ec.SECP256R1()) for _ in range(2))
@@ -180,7 +183,7 @@ def test_a_url_is_cached_refreshed_and_spared(provider: Provider) -> None:
         with pytest.raises(IdentityError, match="unknown key"):
             keys.key("two")
     assert provider.reads == 1
-    now[0] += identity._PAUSE
+    now[0] += _PAUSE
     keys.key("two")
     assert provider.reads == 2
     provider.keys.pop(0)
@@ -207,3 +210,14 @@ def test_while_the_provider_fails_known_keys_count_for_a_day(
     assert problem.value.unavailable
     with pytest.raises(IdentityError, match="could not be read"):
         KeySet(provider.url, 3_600).key("one")
+
+
+def test_only_tokens_need_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    program = "import sys; sys.modules['jwt'] = None; import suffice.access.identity"
+    subprocess.run([sys.executable, "-c", program], check=True)
+    monkeypatch.setitem(sys.modules, "jwt", None)
+    monkeypatch.delitem(sys.modules, "suffice.access.tokens")
+    settings = TokenSettings(jwks="keys.json", issuer=ISSUER, audiences=(AUDIENCE,))
+    server = ServerSettings(identity=IdentitySettings(jwt=settings))
+    with pytest.raises(ExtraMissing, match=r"suffice\[oidc\]"):
+        Identities.of(Settings(server=server), {})

@@ -153,6 +153,14 @@ _INCLUDED_IN = {Role.VIEWER: (Role.REVIEWER,)}
 
 
 @dataclass(frozen=True, slots=True)
+class EndUser:
+    """A person on whose behalf a key is used, and the person's groups."""
+
+    name: str
+    groups: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
 class Principal:
     """The holder of a key. It may read public documents and those with one of its `labels`, and use
     its `collections` and `routes`: `*` means all, an empty set means none. `limits` maps names of
