@@ -49,17 +49,9 @@ def event(value: Any, name: str = "") -> bytes:
 
 
 _TYPES = {
-    400: "invalid_request_error",
     401: "authentication_error",
     403: "permission_error",
-    404: "invalid_request_error",
-    405: "invalid_request_error",
-    408: "invalid_request_error",
-    413: "invalid_request_error",
-    415: "invalid_request_error",
-    422: "invalid_request_error",
     429: "rate_limit_error",
-    431: "invalid_request_error",
     502: "upstream_error",
     504: "upstream_error",
 }
@@ -93,7 +85,8 @@ class ApiError(Exception):
     @property
     def body(self) -> dict[str, Any]:
         """The response body."""
-        kind = _TYPES.get(self.status, "server_error")
+        other = "invalid_request_error" if self.status < 500 else "server_error"
+        kind = _TYPES.get(self.status, other)
         error = {"message": self.message, "type": kind, "param": self.param, "code": self.code}
         return {"error": error}
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeVar
 
 from suffice.draft.prompt import Rank, shown
 from suffice.draft.prompt import messages as prompt
@@ -20,6 +20,7 @@ from suffice.settings import LimitSettings, RouteSettings
 from suffice.text.question import checked_question
 from suffice.types import Evidence, Retrieved
 
+T = TypeVar("T")
 OURS = "suffice"
 """The request field with options for the gateway; it is not forwarded."""
 _NO_MARKS = (
@@ -78,6 +79,7 @@ def _with_system(messages: Sequence[Mapping[str, Any]], added: str) -> list[Mapp
 NO_TOOLS = Offer()
 _NUMBER = re.compile(r"\d+")
 _FROM = ("index", "request", "both")
+_KINDS: dict[type, str] = {bool: "true or false", str: "a string", dict: "an object"}
 _ROLES = ("system", "developer", "user", "assistant", "tool", "function")
 
 
@@ -116,29 +118,27 @@ def read_request(body: Any, route: RouteSettings, limits: LimitSettings) -> Chat
     if not isinstance(body, dict):
         raise bad("The request body must be a JSON object.")
     messages = _messages(body.get("messages"))
-    ours = body.get(OURS)
-    ours = {} if ours is None else ours
-    if not isinstance(ours, dict):
-        raise bad(f"'{OURS}' must be an object.", OURS)
+    ours = _field(body, OURS, dict) or {}
     named = ours.get("from")
-    source = _wanted(route.evidence if named is None else named, route)
+    source = _source(route.evidence if named is None else named, route)
     shape = route_shape(route.prompt)
     carried = _carried(ours, messages, source, limits, route) if route.grounding else ()
     question = question_of(messages, shape)
     return ChatRequest(
         body,
         checked_question(question) if route.grounding else question,
-        carried,
-        source != "request",
-        _n(body.get("n"), limits),
-        _flag(body, "stream"),
-        _usage(body.get("stream_options")),
-        _structured(body.get("response_format")),
-        bool(body.get("tools") or body.get("functions")) and body.get("tool_choice") != "none",
-        _flag(ours, "events"),
-        _tag(ours.get("tag")),
-        _offered(body, route),
-        limits.draft_characters,
+        given=carried,
+        indexed=source != "request",
+        n=_n(body.get("n"), limits),
+        stream=bool(_field(body, "stream", bool)),
+        usage=bool((_field(body, "stream_options", dict) or {}).get("include_usage")),
+        structured=_structured(body),
+        tools=bool(body.get("tools") or body.get("functions"))
+        and body.get("tool_choice") != "none",
+        events=bool(_field(ours, "events", bool)),
+        tag=_field(ours, "tag", str, f"{OURS}.tag") or "",
+        offer=_offered(body, route),
+        most=limits.draft_characters,
     )
 
 
@@ -163,7 +163,7 @@ def _messages(messages: Any) -> Sequence[Mapping[str, Any]]:
     return messages
 
 
-def _wanted(source: Any, route: RouteSettings) -> str:
+def _source(source: Any, route: RouteSettings) -> str:
     """The evidence source. A request can narrow what its route allows."""
     if source not in _FROM:
         raise bad(f"'{OURS}.from' must be one of {', '.join(_FROM)}.", f"{OURS}.from")
@@ -248,26 +248,15 @@ def _n(n: Any, limits: LimitSettings) -> int:
     return int(n)
 
 
-def _flag(tree: Mapping[str, Any], name: str) -> bool:
+def _field(tree: Mapping[str, Any], name: str, kind: type[T], label: str = "") -> T | None:
+    """A field of a request that may be missing."""
     value = tree.get(name)
-    if value is not None and not isinstance(value, bool):
-        raise bad(f"'{name}' must be true or false.", name)
-    return bool(value)
+    if value is None or isinstance(value, kind):
+        return value
+    label = label or name
+    raise bad(f"'{label}' must be {_KINDS[kind]}.", label)
 
 
-def _tag(tag: Any) -> str:
-    if not isinstance(tag, str | None):
-        raise bad(f"'{OURS}.tag' must be a string.", f"{OURS}.tag")
-    return tag or ""
-
-
-def _usage(options: Any) -> bool:
-    if options is not None and not isinstance(options, dict):
-        raise bad("'stream_options' must be an object.", "stream_options")
-    return bool(options and options.get("include_usage"))
-
-
-def _structured(response_format: Any) -> bool:
-    if response_format is not None and not isinstance(response_format, dict):
-        raise bad("'response_format' must be an object.", "response_format")
+def _structured(body: Mapping[str, Any]) -> bool:
+    response_format = _field(body, "response_format", dict)
     return response_format is not None and response_format.get("type", "text") != "text"
