@@ -16,18 +16,18 @@ from suffice.access.visibility import Reader
 from suffice.lab.monitor.series import Span, decision_index, series
 from suffice.log.index import DAY
 from suffice.log.log import Log
-from suffice.review.decisions import Decisions, Wanted
+from suffice.review.decisions import DecisionFilter, Decisions
 from suffice.sql.database import Database
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 FEW = 1_000
 PAGES = {
-    "all": Wanted(),
-    "verdict": Wanted(action="REVIEW"),
-    "caller": Wanted(caller="website"),
-    "document": Wanted(document="parental-leave.md"),
-    "time": Wanted(since="2026-02-01", until="2026-02-20"),
-    "text": Wanted(text="laptop"),
+    "all": DecisionFilter(),
+    "verdict": DecisionFilter(action="REVIEW"),
+    "caller": DecisionFilter(caller="website"),
+    "document": DecisionFilter(document="parental-leave.md"),
+    "time": DecisionFilter(since="2026-02-01", until="2026-02-20"),
+    "text": DecisionFilter(text="laptop"),
 }
 """First pages of the log. The text occurs in one question of eight."""
 OVERVIEW = "overview"

@@ -8,8 +8,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from sqlalchemy import select
 
-from suffice.access.accounts import Accounts, Sessions
+from suffice.access.accounts import Accounts
 from suffice.access.keys import Principals, Role
+from suffice.access.sign_in import Sessions
 from suffice.errors import PrincipalError
 from suffice.log.log import Log
 from suffice.log.tables import PRINCIPALS, SESSIONS

@@ -9,10 +9,10 @@ from suffice.access.identity import (
     SIGNATURE,
     TIMESTAMP,
     USER,
+    Identity,
     SignedHeaders,
     signed_headers,
 )
-from suffice.access.keys import EndUser
 from suffice.errors import IdentityError
 
 SECRET = "a secret that is long enough to be one"
@@ -29,7 +29,7 @@ def test_names_with_commas_and_accents_arrive_as_they_are() -> None:
     groups = ["CN=hr,OU=people", "Zürich", "a b"]
     headers = signed_headers("Zoë, ada@example.org", groups, SECRET, NOW)
     assert all(value.isascii() for value in headers.values())
-    assert reader().read(headers) == EndUser("Zoë, ada@example.org", frozenset(groups))
+    assert reader().read(headers) == Identity("Zoë, ada@example.org", frozenset(groups))
     assert reader(now=NOW + 300).read(headers).name.startswith("Zoë")
 
 

@@ -18,8 +18,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from jwt.algorithms import ECAlgorithm
 
-from suffice.access.identity import Identities
-from suffice.access.keys import EndUser
+from suffice.access.identity import Identities, Identity
 from suffice.access.tokens import _PAUSE, KeySet, Tokens
 from suffice.errors import ExtraMissing, IdentityError, SettingsError
 from suffice.settings import IdentitySettings, ServerSettings, Settings, TokenSettings
@@ -68,7 +67,7 @@ def test_a_token_names_a_person_and_groups(tmp_path: Path) -> None:
     assert reader.read(token(groups=None)).groups == frozenset()
     nested = tokens(tmp_path / "n.json", groups_claim="realm.roles", user_claim="email")
     user = nested.read(token(email="ada@example.org", realm={"roles": ["law"]}))
-    assert user == EndUser("ada@example.org", frozenset({"law"}))
+    assert user == Identity("ada@example.org", frozenset({"law"}))
     with pytest.raises(IdentityError, match="no claim 'email'"):
         nested.read(token())
     assert tokens(tmp_path / "s.json", groups_claim="scope").read(token(scope="a b")).groups == {

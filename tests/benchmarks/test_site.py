@@ -11,7 +11,7 @@ from benchmarks.site import WANTED, Plan, bench_site
 from benchmarks.site_log import FEW, filled, milliseconds
 from suffice.log.log import Log
 from suffice.log.verify import verify
-from suffice.review.decisions import Decisions, Wanted
+from suffice.review.decisions import DecisionFilter, Decisions
 
 
 @pytest.mark.timing
@@ -31,7 +31,7 @@ def test_it_measures_the_log_and_checks_beside_people() -> None:
 def test_the_records_of_the_bench_are_a_log(tmp_path: Path) -> None:
     store = filled(tmp_path / "s.db", 300)
     assert verify(store.database, deep=True).whole
-    assert len(Decisions(Log(store.database)).page(Wanted(), most=1_000).rows) == 300
+    assert len(Decisions(Log(store.database)).page(DecisionFilter(), most=1_000).rows) == 300
     store.database.close()
 
 

@@ -30,8 +30,8 @@ from suffice.log.tables import DECISIONS, INDEX_TABLES, RECORDS, TALLIES, USES
 from suffice.log.trace import Trace
 from suffice.review import decisions
 from suffice.review.case import Rating
-from suffice.review.decisions import Decisions, Page, Wanted, chosen
-from suffice.review.documents import citations, of_document
+from suffice.review.decisions import DecisionFilter, DecisionPage, Decisions, chosen
+from suffice.review.documents import Citations, citations
 from suffice.review.review import Review
 from suffice.settings import RecordSettings
 from suffice.sql.database import Database
@@ -75,7 +75,7 @@ def indexed(log: Log) -> DecisionIndex:
     return made
 
 
-def listed(page: Page) -> list[str]:
+def listed(page: DecisionPage) -> list[str]:
     return [one.question for one in page.rows]
 
 
@@ -222,21 +222,28 @@ def test_decisions_are_filtered(
     log.write_gate(about(DOORS, "Only gated?").evidence, answer().gate)
     indexed(log)
     page = Decisions(log).page
-    assert listed(page(Wanted())) == ["Only gated?", "Who is king?", "When open?", "How much?"]
-    assert listed(page(Wanted(action="WITHHOLD"))) == ["Who is king?"]
-    assert listed(page(Wanted(action="GATE"))) == ["Only gated?"]
-    assert listed(page(Wanted(caller="app"))) == ["Who is king?", "When open?"]
-    assert listed(page(Wanted(caller="app", action="SERVE"))) == ["When open?"]
+    assert listed(page(DecisionFilter())) == [
+        "Only gated?",
+        "Who is king?",
+        "When open?",
+        "How much?",
+    ]
+    assert listed(page(DecisionFilter(action="WITHHOLD"))) == ["Who is king?"]
+    assert listed(page(DecisionFilter(action="GATE"))) == ["Only gated?"]
+    assert listed(page(DecisionFilter(caller="app"))) == ["Who is king?", "When open?"]
+    assert listed(page(DecisionFilter(caller="app", action="SERVE"))) == ["When open?"]
     for often in (20, 0):  # both ways to find the decisions of a document
         monkeypatch.setattr(decisions, "_OFTEN", often)
-        assert listed(page(Wanted(document="doors.md"))) == ["Only gated?", "When open?"]
-    assert listed(page(Wanted(text="OPEN"))) == ["When open?"]
-    assert listed(page(Wanted(text="900"))) == ["How much?"]
-    assert listed(page(Wanted(since="2026-01-05T13", until="2026-01-05T14"))) == ["When open?"]
-    assert listed(page(Wanted(since="2026-02"))) == []
-    assert listed(page(Wanted(until="2026-02"))) == listed(page(Wanted()))
-    assert listed(page(Wanted(document="none.md"))) == []
-    assert listed(page(Wanted(text="nul\0"))) == []
+        assert listed(page(DecisionFilter(document="doors.md"))) == ["Only gated?", "When open?"]
+    assert listed(page(DecisionFilter(text="OPEN"))) == ["When open?"]
+    assert listed(page(DecisionFilter(text="900"))) == ["How much?"]
+    assert listed(page(DecisionFilter(since="2026-01-05T13", until="2026-01-05T14"))) == [
+        "When open?"
+    ]
+    assert listed(page(DecisionFilter(since="2026-02"))) == []
+    assert listed(page(DecisionFilter(until="2026-02"))) == listed(page(DecisionFilter()))
+    assert listed(page(DecisionFilter(document="none.md"))) == []
+    assert listed(page(DecisionFilter(text="nul\0"))) == []
 
 
 def test_pages_follow_each_other_in_both_directions(log: Log) -> None:
@@ -244,15 +251,15 @@ def test_pages_follow_each_other_in_both_directions(log: Log) -> None:
         log.write(answer(f"Question {n}?"))
     indexed(log)
     log_of = Decisions(log)
-    first = log_of.page(Wanted(), most=2)
+    first = log_of.page(DecisionFilter(), most=2)
     assert listed(first) == ["Question 4?", "Question 3?"]
     assert (first.newer, first.older) == (False, True)
-    second = log_of.page(Wanted(), before=first.rows[-1].id, most=2)
+    second = log_of.page(DecisionFilter(), before=first.rows[-1].id, most=2)
     assert listed(second) == ["Question 2?", "Question 1?"]
-    last = log_of.page(Wanted(), before=second.rows[-1].id, most=2)
+    last = log_of.page(DecisionFilter(), before=second.rows[-1].id, most=2)
     assert (listed(last), last.older) == (["Question 0?"], False)
-    assert listed(log_of.page(Wanted(), after=last.rows[0].id, most=2)) == listed(second)
-    newest = log_of.page(Wanted(), after=second.rows[0].id, most=2)
+    assert listed(log_of.page(DecisionFilter(), after=last.rows[0].id, most=2)) == listed(second)
+    newest = log_of.page(DecisionFilter(), after=second.rows[0].id, most=2)
     assert (listed(newest), newest.newer) == (listed(first), False)
 
 
@@ -261,13 +268,13 @@ def test_a_text_is_looked_for_a_part_at_a_time(log: Log, monkeypatch: pytest.Mon
     for question in ("Old rent?", *(f"Question {n}?" for n in range(6)), "New rent?"):
         log.write(answer(question))
     indexed(log)
-    page = Decisions(log).page(Wanted(text="rent"))
+    page = Decisions(log).page(DecisionFilter(text="rent"))
     assert (listed(page), page.older) == (["New rent?"], True)
     assert page.reached is not None
     assert page.reached.question == "Question 3?"
-    page = Decisions(log).page(Wanted(text="rent"), before=page.last)
+    page = Decisions(log).page(DecisionFilter(text="rent"), before=page.last)
     assert (listed(page), page.older, page.reached) == (["Old rent?"], False, None)
-    page = Decisions(log).page(Wanted(text="nowhere"))
+    page = Decisions(log).page(DecisionFilter(text="nowhere"))
     assert (listed(page), page.older) == ([], True)
     assert page.last == log.entry("5").id
 
@@ -277,12 +284,12 @@ def test_without_the_label_nothing_of_a_document_is_found(log: Log) -> None:
     log.write(about(DOORS, "When open?", "At 900 hours."))
     indexed(log)
     page = Decisions(log).page
-    assert listed(page(Wanted(document="pay.md"), STAFF)) == ["How much?"]
-    assert listed(page(Wanted(document="pay.md"), NOBODY)) == []
-    assert listed(page(Wanted(text="900"), STAFF)) == ["When open?", "How much?"]
-    assert listed(page(Wanted(text="900"), NOBODY)) == ["When open?"]
-    assert listed(page(Wanted(), NOBODY)) == ["When open?"]
-    assert listed(page(Wanted(), STAFF)) == ["When open?", "How much?"]
+    assert listed(page(DecisionFilter(document="pay.md"), STAFF)) == ["How much?"]
+    assert listed(page(DecisionFilter(document="pay.md"), NOBODY)) == []
+    assert listed(page(DecisionFilter(text="900"), STAFF)) == ["When open?", "How much?"]
+    assert listed(page(DecisionFilter(text="900"), NOBODY)) == ["When open?"]
+    assert listed(page(DecisionFilter(), NOBODY)) == ["When open?"]
+    assert listed(page(DecisionFilter(), STAFF)) == ["When open?", "How much?"]
     with log.database.reading() as connection:
         named = ["pay.md", "doors.md"]
         assert set(citations(connection, "default", named, STAFF)) == {"pay.md", "doors.md"}
@@ -294,8 +301,8 @@ def test_another_collection_is_neither_listed_nor_counted(log: Log) -> None:
     log.write(about(DOORS, "When open?"))
     indexed(log)
     house = Reader(collections=frozenset({"house"}))
-    assert listed(Decisions(log).page(Wanted(), house)) == ["What rent?"]
-    assert Decisions(log).numbers(Wanted(), house, 0) == [1]
+    assert listed(Decisions(log).page(DecisionFilter(), house)) == ["What rent?"]
+    assert Decisions(log).numbers(DecisionFilter(), house, 0) == [1]
     assert course(log, house).whole.count == 1
     assert course(log, Reader(collections=frozenset())).whole.count == 0
     assert course(log).whole.count == 2
@@ -313,7 +320,8 @@ def test_citations_are_counted_by_version(log: Log) -> None:
         "1": (1, 1),
         "2": (2, 1),
     }
-    assert (of_document(found).used, of_document(found).cited) == (3, 2)
+    total = sum(found.values(), Citations())
+    assert (total.used, total.cited) == (3, 2)
 
 
 def test_what_is_erased_leaves_the_index_too(log: Log) -> None:
@@ -322,20 +330,20 @@ def test_what_is_erased_leaves_the_index_too(log: Log) -> None:
     indexed(log)
     log.eraser.subject("ann", by="admin")
     page = Decisions(log).page
-    gone, left = page(Wanted()).rows[::-1]
+    gone, left = page(DecisionFilter()).rows[::-1]
     assert (gone.question, gone.caller, gone.action, gone.level) == ("", "", "", "")
     assert left.question == "When open?"
-    assert listed(page(Wanted(document="pay.md"))) == []
+    assert listed(page(DecisionFilter(document="pay.md"))) == []
     # Nobody knows any more whose it was.
-    assert [one.id for one in page(Wanted(), STAFF).rows] == [left.id]
-    assert [one.id for one in page(Wanted(), AUDITOR).rows] == [left.id, gone.id]
+    assert [one.id for one in page(DecisionFilter(), STAFF).rows] == [left.id]
+    assert [one.id for one in page(DecisionFilter(), AUDITOR).rows] == [left.id, gone.id]
     with log.database.reading() as connection:
         for table in (DECISIONS, USES, TALLIES):
             assert "900" not in str(connection.execute(select(table)).all())
     log.eraser.before(datetime(2999, 1, 1, tzinfo=UTC), names=["question"])
-    (row,) = page(Wanted(caller="bob")).rows
+    (row,) = page(DecisionFilter(caller="bob")).rows
     assert (row.question, row.action) == ("", "SERVE")
-    assert listed(page(Wanted(document="doors.md"))) == [""]
+    assert listed(page(DecisionFilter(document="doors.md"))) == [""]
 
 
 def test_an_erasure_during_an_update_wins(log: Log, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -351,7 +359,7 @@ def test_an_erasure_during_an_update_wins(log: Log, monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr(DecisionIndex, "read", erased_meanwhile)
     made.catch_up()
-    assert listed(Decisions(log).page(Wanted())) == [""]
+    assert listed(Decisions(log).page(DecisionFilter())) == [""]
 
 
 def test_text_that_a_database_cannot_store_does_not_stop_the_index(log: Log) -> None:
@@ -363,8 +371,10 @@ def test_text_that_a_database_cannot_store_does_not_stop_the_index(log: Log) -> 
         Trace(about(DOORS).evidence, timings=timings),
     )
     assert indexed(log).behind() == 0
-    assert listed(Decisions(log).page(Wanted())) == ["Next?", "When\ufffd open?"]
-    assert listed(Decisions(log).page(Wanted(document="do\ufffdors.md"))) == ["When\ufffd open?"]
+    assert listed(Decisions(log).page(DecisionFilter())) == ["Next?", "When\ufffd open?"]
+    assert listed(Decisions(log).page(DecisionFilter(document="do\ufffdors.md"))) == [
+        "When\ufffd open?"
+    ]
     assert course(log).whole.count == 2
 
 
@@ -388,7 +398,7 @@ def test_a_damaged_record_does_not_stop_the_index(log: Log, there: str, instead:
         connection.execute(changed.values(payload=payload.replace(there, instead, 1)))
     made = indexed(log)
     assert made.behind() == 0
-    assert listed(Decisions(log).page(Wanted()))[0] == "When open?"
+    assert listed(Decisions(log).page(DecisionFilter()))[0] == "When open?"
     assert course(log).whole.count >= 1
 
 
@@ -423,21 +433,21 @@ def test_a_second_erasure_during_an_update_wins_too(
 
     monkeypatch.setattr(DecisionIndex, "read", erased_meanwhile)
     indexed(log)
-    assert listed(Decisions(log).page(Wanted())) == [""]
+    assert listed(Decisions(log).page(DecisionFilter())) == [""]
 
 
 @pytest.mark.parametrize(
     ("wanted", "index"),
     [
-        (Wanted(), "INTEGER PRIMARY KEY"),
-        (Wanted(action="REVIEW"), "INDEX decisions_action"),
-        (Wanted(caller="app"), "INDEX decisions_caller"),
-        (Wanted(since="2026-01-05", until="2026-01-06"), "INTEGER PRIMARY KEY"),
-        (Wanted(document="doors.md"), "INTEGER PRIMARY KEY"),
+        (DecisionFilter(), "INTEGER PRIMARY KEY"),
+        (DecisionFilter(action="REVIEW"), "INDEX decisions_action"),
+        (DecisionFilter(caller="app"), "INDEX decisions_caller"),
+        (DecisionFilter(since="2026-01-05", until="2026-01-06"), "INTEGER PRIMARY KEY"),
+        (DecisionFilter(document="doors.md"), "INTEGER PRIMARY KEY"),
     ],
     ids=["all", "verdict", "caller", "time", "document"],
 )
-def test_the_first_page_is_read_from_an_index(log: Log, wanted: Wanted, index: str) -> None:
+def test_the_first_page_is_read_from_an_index(log: Log, wanted: DecisionFilter, index: str) -> None:
     if log.database.dialect != "sqlite":
         pytest.skip("the plan of PostgreSQL depends on the number of rows")
     log.write(about(DOORS, "When open?"), filing=Filing("app"))
@@ -475,6 +485,6 @@ def test_a_span_holds_its_decisions_although_a_clock_had_jumped(
     indexed(log)
     days = [timestamp(START + timedelta(days=n)) for n in (0, 1, 2, 1600)]
     found = Decisions(log)
-    assert listed(found.page(Wanted(until=days[2]))) == ["after", "before"]
-    assert listed(found.page(Wanted(since=days[1], until=days[2]))) == ["after"]
-    assert listed(found.page(Wanted(since=days[2], until=days[3]))) == ["jumped"]
+    assert listed(found.page(DecisionFilter(until=days[2]))) == ["after", "before"]
+    assert listed(found.page(DecisionFilter(since=days[1], until=days[2]))) == ["after"]
+    assert listed(found.page(DecisionFilter(since=days[2], until=days[3]))) == ["jumped"]

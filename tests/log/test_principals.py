@@ -73,7 +73,7 @@ def test_a_revoked_key_opens_nothing_and_its_name_is_free_again(principals: Prin
     assert principals.all() == []
     second = principals.create("website")
     assert principals.lookup(second.secret) == second.principal
-    assert [one.id for one in principals.all(revoked=True)] == [
+    assert [one.id for one in principals.all(ended=True)] == [
         first.principal.id,
         second.principal.id,
     ]
@@ -105,7 +105,7 @@ def test_of_two_at_once_one_gets_the_name(principals: Principals) -> None:
 def test_no_other_text_opens(principals: Principals, text: str, place_in: int, letter: str) -> None:
     if not principals.all():
         principals.create("website")
-    made = principals.create(f"other {len(principals.all(revoked=True))}")
+    made = principals.create(f"other {len(principals.all(ended=True))}")
     principals.revoke(made.principal.id)  # a key is shown once: a fresh one is at hand for the test
     assert principals.lookup(text) is None
     fresh = principals.create("fresh")
@@ -184,7 +184,7 @@ def test_what_makes_no_sense_is_refused(
     database = Database.open(tmp_path / "s.db", create=True)
     with pytest.raises(PrincipalError, match=said):
         Principals(database).create(**{"name": "website", **arguments})  # type: ignore[arg-type]
-    assert Principals(database).all(revoked=True) == []
+    assert Principals(database).all(ended=True) == []
     database.close()
 
 

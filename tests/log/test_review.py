@@ -20,7 +20,7 @@ from suffice.log.setup import Setup
 from suffice.log.tables import RECORDS
 from suffice.log.trace import Trace
 from suffice.review.case import DECIDED, Act, Rating
-from suffice.review.queue import Wanted
+from suffice.review.queue import CaseFilter
 from suffice.review.review import Review
 from suffice.settings import RecordSettings
 from suffice.types import Action, Evidence, Level, Passage, Retrieved, Signal, Verdict
@@ -54,7 +54,7 @@ def sampling(review: Review) -> Review:
     return Review(Log(review.log.database, RecordSettings(review_sample=1, review_borderline=0)))
 
 
-def ids(review: Review, wanted: Wanted | None = None, most: int = 20) -> list[str]:
+def ids(review: Review, wanted: CaseFilter | None = None, most: int = 20) -> list[str]:
     return [case.entry.id for case in review.queue(wanted, most)]
 
 
@@ -68,7 +68,7 @@ def test_what_is_left_to_a_person_waits_until_somebody_decides(review: Review) -
     review.decide(second, Act.CONFIRM, reason="Rightly held.", by="Ada")
     review.decide(gate, Act.DISMISS, reason="A test.", by="Ada")
     assert ids(review) == [first]
-    assert ids(review, Wanted(all=True)) == [gate, second, first]
+    assert ids(review, CaseFilter(all=True)) == [gate, second, first]
     assert not review.case(second).open
     assert review.log.verify(deep=True).whole
 
@@ -78,9 +78,9 @@ def test_pages_and_reasons_of_the_queue(review: Review) -> None:
     served = sampling(review).log.write(SERVED)
     assert ids(review, most=2) == [served, held[4]]
     place = review.log.entry(f"{held[4]}.queue")
-    assert ids(review, Wanted(before=place.sequence), most=2) == [held[3], held[2]]
-    assert ids(review, Wanted(why=Why.SAMPLED)) == [served]
-    assert ids(review, Wanted(why=Why.BORDERLINE)) == []
+    assert ids(review, CaseFilter(before=place.sequence), most=2) == [held[3], held[2]]
+    assert ids(review, CaseFilter(why=Why.SAMPLED)) == [served]
+    assert ids(review, CaseFilter(why=Why.BORDERLINE)) == []
     assert review.case(served).probability == 1.0
 
 
@@ -299,7 +299,7 @@ def test_what_was_erased_or_never_stored_is_said_so(review: Review) -> None:
     review.decide(id, Act.CONFIRM, reason="alice is right", by="Ada")
     review.log.eraser.subject("alice")
     case = review.case(id)
-    assert case.seen is None
+    assert case.recorded is None
     assert "is incomplete" in case.lacking
     assert case.decided[0].act is Act.CONFIRM  # that it was decided stays; what was said of it goes
     assert (case.decided[0].reason, case.feedback[0].rating) == ("", None)

@@ -16,7 +16,7 @@ from suffice.errors import StoreError
 from suffice.lab.monitor.series import decision_index
 from suffice.log.log import Log
 from suffice.log.record import Record
-from suffice.review.decisions import Decisions, Wanted
+from suffice.review.decisions import DecisionFilter, Decisions
 from suffice.review.documents import citations
 from suffice.review.review import Review
 from suffice.sql.database import Database
@@ -136,4 +136,4 @@ def test_citations_of_a_public_document_count_no_hidden_decision(log: Log) -> No
         }
     assert [(one.used, one.cited) for one in counts.values()] == [(2, 2), (2, 2), (1, 1)]
     assert counts[None] == counts[STAFF]
-    assert counts[NOBODY].last_cited == Decisions(log).page(Wanted(), NOBODY).rows[0].time
+    assert counts[NOBODY].last_cited == Decisions(log).page(DecisionFilter(), NOBODY).rows[0].time

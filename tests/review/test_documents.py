@@ -118,7 +118,7 @@ def test_versions_are_compared(library: Library) -> None:
     changed = {
         part.text
         for hunk in hunks
-        for line in hunk.lines
+        for line in hunk
         if line.change is Change.ADDED
         for part in line.parts
         if part.changed

@@ -27,17 +27,17 @@ from suffice.review import decisions
 from suffice.review.actions import Assign, Prioritize, Priority
 from suffice.review.case import Act, Rating, State
 from suffice.review.decisions import Decisions
-from suffice.review.queue import CASES, Order, Queue, Wanted, _narrowed, _order
+from suffice.review.queue import CASES, CaseFilter, Order, Queue, _narrowed, _order
 from suffice.review.review import Review
 from suffice.settings import RecordSettings
 from suffice.types import Action, Level, Retrieved
 from tests.review import examples as some
 
-FIRST = Wanted(order=Order.PRIORITY)
+FIRST = CaseFilter(order=Order.PRIORITY)
 STAFF, NOBODY = Reader(frozenset({"staff"})), Reader()
 
 
-def ids(review: Review, wanted: Wanted = FIRST, reader: Reader | None = None) -> list[str]:
+def ids(review: Review, wanted: CaseFilter = FIRST, reader: Reader | None = None) -> list[str]:
     return [case.entry.id for case in review.queue(wanted, reader=reader)]
 
 
@@ -49,8 +49,8 @@ def test_what_enters_the_queue_and_in_which_order(review: Review) -> None:
     alone = review.log.write_gate(some.EVIDENCE, gate)
     served = review.log.write(some.SERVED)
     assert ids(review) == [held, conflict, alone, sampled]
-    assert ids(review, Wanted()) == [alone, held, conflict, sampled]
-    assert ids(review, Wanted(order=Order.OLDEST)) == [sampled, conflict, held, alone]
+    assert ids(review, CaseFilter()) == [alone, held, conflict, sampled]
+    assert ids(review, CaseFilter(order=Order.OLDEST)) == [sampled, conflict, held, alone]
     assert review.case(conflict).why == (Why.CONFLICT,)
     review.feedback(served, Rating.UP)
     assert not review.case(served).queued
@@ -59,7 +59,7 @@ def test_what_enters_the_queue_and_in_which_order(review: Review) -> None:
     assert ids(review) == [held, served, conflict, alone, sampled]
     case = review.case(served)
     assert (case.why, case.probability, case.priority) == ((Why.FEEDBACK,), None, Priority.HIGH)
-    assert ids(review, Wanted(why=Why.FEEDBACK)) == [served]
+    assert ids(review, CaseFilter(why=Why.FEEDBACK)) == [served]
 
 
 def test_negative_feedback_raises_what_is_queued_already(review: Review) -> None:
@@ -85,10 +85,10 @@ def test_states_filters_and_counts(review: Review) -> None:
         "open",
         "dismissed",
     ]
-    assert ids(review, Wanted(state=State.ASSIGNED)) == [b]
-    assert ids(review, Wanted(assignee="Ada")) == [b]
-    assert ids(review, Wanted(priority=Priority.LOW)) == [c]
-    assert ids(review, Wanted(state=State.DISMISSED)) == [d]
+    assert ids(review, CaseFilter(state=State.ASSIGNED)) == [b]
+    assert ids(review, CaseFilter(assignee="Ada")) == [b]
+    assert ids(review, CaseFilter(priority=Priority.LOW)) == [c]
+    assert ids(review, CaseFilter(state=State.DISMISSED)) == [d]
     assert ids(review, replace(FIRST, skip=1)) == [b, c]
     counts = review.counts()
     assert counts.states == {"open": 2, "assigned": 1, "dismissed": 1}
@@ -205,14 +205,16 @@ def test_a_reader_may_have_more_scopes_than_a_statement_has_parameters(review: R
     house = Reader(frozenset({"staff"}), frozenset({"default"}))
     assert ids(review, reader=house) == [id]
     assert ids(review, reader=Reader(collections=frozenset({"default"}))) == []
-    found = Decisions(review.log).page(decisions.Wanted(text="remotely"), house)
+    found = Decisions(review.log).page(decisions.DecisionFilter(text="remotely"), house)
     assert [row.id for row in found.rows] == [id]
 
 
 @pytest.mark.parametrize("order", Order)
 def test_the_waiting_cases_are_read_in_order_from_an_index(tmp_path: Path, order: Order) -> None:
     log = Log.open(tmp_path / "s.db", create=True)
-    asked = _narrowed(select(CASES.c.record), Wanted(order=order), None).order_by(*_order(order))
+    asked = _narrowed(select(CASES.c.record), CaseFilter(order=order), None).order_by(
+        *_order(order)
+    )
     with log.database.reading() as connection:
         written = asked.limit(20).compile(connection, compile_kwargs={"literal_binds": True})
         plan = connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {written}").all()

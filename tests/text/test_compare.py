@@ -16,7 +16,7 @@ def test_equal_texts_have_no_differences() -> None:
 
 def test_changed_words_are_marked() -> None:
     (hunk,) = compare("Leave lasts 16 weeks.", "Leave lasts 18 weeks.")
-    removed, added = hunk.lines
+    removed, added = hunk
     assert (removed.change, added.change) == (Change.REMOVED, Change.ADDED)
     assert [part.text for part in removed.parts if part.changed] == ["16"]
     assert [part.text for part in added.parts if part.changed] == ["18"]
@@ -26,13 +26,13 @@ def test_lines_far_from_a_change_are_left_out() -> None:
     old = [str(n) for n in range(100)]
     new = [*old[:50], "new", *old[51:]]
     (hunk,) = compare("\n".join(old), "\n".join(new), context=2)
-    assert [line.old for line in hunk.lines] == [49, 50, 51, None, 52, 53]
+    assert [line.old for line in hunk] == [49, 50, 51, None, 52, 53]
     assert counts([hunk]) == (1, 1)
 
 
 @given(TEXTS, TEXTS)
 def test_the_new_text_follows_from_the_old_one(old: str, new: str) -> None:
-    lines = [line for hunk in compare(old, new, context=100) for line in hunk.lines]
+    lines = [line for hunk in compare(old, new, context=100) for line in hunk]
     if not lines:
         assert old.splitlines() == new.splitlines()
         return

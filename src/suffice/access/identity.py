@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from urllib.parse import quote, unquote
 
-from suffice.access.keys import ALL, EndUser, Principal, Role, checked_roles
+from suffice.access.keys import ALL, Principal, Role, checked_roles
 from suffice.errors import IdentityError, PrincipalError, SettingsError
 from suffice.log.masking import Masks
 from suffice.settings import IdentitySettings, Settings, TokenSettings
@@ -28,6 +28,14 @@ _VERSION = "v1"
 _SAFE = "@.+ -_:/="
 _SECONDS = re.compile(r"[0-9]{1,12}", re.ASCII)
 _HOW = "See docs/how-to/identity.md for how to sign them."
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """A person on whose behalf a key is used, and the person's groups."""
+
+    name: str
+    groups: frozenset[str] = frozenset()
 
 
 def signed_headers(
@@ -49,7 +57,7 @@ class SignedHeaders:
     window: float
     clock: Callable[[], float] = time.time
 
-    def read(self, headers: Mapping[str, str]) -> EndUser:
+    def read(self, headers: Mapping[str, str]) -> Identity:
         """The user that the headers name. Raises if they are incomplete, stale or forged."""
         for name in (USER, TIMESTAMP, SIGNATURE):
             if not headers.get(name):
@@ -59,7 +67,7 @@ class SignedHeaders:
         user, groups, seconds = headers[USER], headers.get(GROUPS, ""), headers[TIMESTAMP]
         self._authentic(headers[SIGNATURE], seconds, user, groups)
         self._fresh(seconds)
-        return EndUser(unquote(user), frozenset(_listed(groups)))
+        return Identity(unquote(user), frozenset(_listed(groups)))
 
     def _authentic(self, signature: str, seconds: str, user: str, groups: str) -> None:
         version, _, proof = signature.partition("=")
@@ -68,8 +76,8 @@ class SignedHeaders:
                 f"The header {SIGNATURE} must be '{_VERSION}=' followed by 64 hex digits.",
                 remedy=_HOW,
             )
-        known = [_signature(secret, seconds, user, groups) for secret in self.secrets]
-        if not any(hmac.compare_digest(one, proof.lower()) for one in known):
+        expected = [_signature(secret, seconds, user, groups) for secret in self.secrets]
+        if not any(hmac.compare_digest(valid, proof.lower()) for valid in expected):
             raise IdentityError(
                 "The signature does not match the forwarded user, groups and timestamp.",
                 remedy=f"Sign the values as they are sent, with the shared secret. {_HOW}",
@@ -113,7 +121,7 @@ class Identities:
 
     settings: IdentitySettings
     headers: SignedHeaders | None = None
-    token: Callable[[str], EndUser] | None = None
+    token: Callable[[str], Identity] | None = None
     shown: Callable[[str], str] = str
     """How records and logs name a person."""
 
@@ -121,16 +129,16 @@ class Identities:
     def of(cls, settings: Settings, environ: Mapping[str, str] | None = None) -> Identities:
         """Set up the configured identity methods; raise if a secret is missing."""
         environ = os.environ if environ is None else environ
-        own = settings.server.identity
+        identity = settings.server.identity
         headers = None
-        if own.headers.secret_env:
-            name = own.headers.secret_env
+        if identity.headers.secret_env:
+            name = identity.headers.secret_env
             secrets = _secrets(environ, name, "server.identity.headers.secret_env")
-            headers = SignedHeaders(secrets, own.headers.window_seconds)
-        for group, named in own.roles.items():
+            headers = SignedHeaders(secrets, identity.headers.window_seconds)
+        for group, named in identity.roles.items():
             _check_roles(group, named)
-        token = _tokens(own.jwt) if own.jwt.jwks else None
-        return cls(own, headers, token, _shown(settings, environ))
+        token = _tokens(identity.jwt) if identity.jwt.jwks else None
+        return cls(identity, headers, token, _shown(settings, environ))
 
     @property
     def may_wait(self) -> bool:
@@ -153,8 +161,8 @@ class Identities:
         roles = self._roles(caller, user.groups) if self.settings.roles else caller.roles
         return replace(caller, user=self.shown(user.name), labels=labels, roles=roles)
 
-    def _named(self, values: HeaderValues) -> EndUser | None:
-        signed = {name: found for name in HEADERS if (found := _one(name, values)) is not None}
+    def _named(self, values: HeaderValues) -> Identity | None:
+        signed = {name: value for name in HEADERS if (value := _single(name, values)) is not None}
         token = self._token_in(values)
         if signed and token:
             raise IdentityError(
@@ -173,10 +181,10 @@ class Identities:
 
     def _token_in(self, values: HeaderValues) -> str:
         """The token in its own header; if the key is in `X-API-Key`, also a bearer token."""
-        own = _bearer(_one(self.settings.jwt.header, values) or "")
-        if own or self.token is None:
-            return "" if own.startswith(KEY_PREFIX) else own
-        bearer = _bearer(_one(_AUTHORIZATION, values) or "")
+        token = _bearer(_single(self.settings.jwt.header, values) or "")
+        if token or self.token is None:
+            return "" if token.startswith(KEY_PREFIX) else token
+        bearer = _bearer(_single(_AUTHORIZATION, values) or "")
         # A JWT has three parts; clients without a key put made-up names in this header.
         return bearer if bearer.count(".") == 2 and not bearer.startswith(KEY_PREFIX) else ""
 
@@ -218,11 +226,11 @@ def _check_roles(group: str, named: Sequence[str]) -> None:
         raise SettingsError(f"{key}: {problem.message}", remedy=problem.remedy) from None
 
 
-def _one(name: str, values: HeaderValues) -> str | None:
-    found = values(name)
-    if len(found) > 1:  # proxies disagree about which value counts
+def _single(name: str, values: HeaderValues) -> str | None:
+    sent = values(name)
+    if len(sent) > 1:  # proxies disagree about which value counts
         raise IdentityError(f"The header {name} is sent more than once.", remedy="Send it once.")
-    return found[0] if found else None
+    return sent[0] if sent else None
 
 
 def _bearer(value: str) -> str:
@@ -235,38 +243,38 @@ def _not_set_up(what: str, key: str) -> IdentityError:
     return IdentityError(f"This gateway does not accept {what}.", remedy=f"Set {key}.")
 
 
-def _tokens(settings: TokenSettings) -> Callable[[str], EndUser]:
-    from suffice.access.tokens import Tokens  # needs an extra
+def _tokens(settings: TokenSettings) -> Callable[[str], Identity]:
+    from suffice.access.tokens import Tokens  # needs the extra `oidc`
 
     return Tokens(settings).read
 
 
 def _secrets(environ: Mapping[str, str], name: str, key: str) -> list[bytes]:
-    found = environ.get(name, "").split()
-    if not found:
+    secrets = environ.get(name, "").split()
+    if not secrets:
         raise SettingsError(
             f"{key} names the environment variable {name}, which is not set.",
             remedy=f"Set {name} to a secret of at least {_SHORTEST} characters.",
         )
-    if min(map(len, found)) < _SHORTEST:
+    if min(map(len, secrets)) < _SHORTEST:
         raise SettingsError(
             f"A secret in {name} is too short. Spaces separate secrets.",
             remedy=f"Use at least {_SHORTEST} characters, for example: openssl rand -hex 32",
         )
-    return [secret.encode() for secret in found]
+    return [secret.encode() for secret in secrets]
 
 
 def _shown(settings: Settings, environ: Mapping[str, str]) -> Callable[[str], str]:
-    own = settings.server.identity
-    if own.record_user == "plain":
+    identity = settings.server.identity
+    if identity.record_user == "plain":
         return str
-    if own.record_user == "masked":
+    if identity.record_user == "masked":
         masks = Masks.of(settings.record)
         return lambda name: masks.text(name, Counter())
-    if not own.pseudonym_key_env:
+    if not identity.pseudonym_key_env:
         raise SettingsError(
             "server.identity.record_user is 'pseudonym', which needs a key.",
             remedy="Name its environment variable in server.identity.pseudonym_key_env.",
         )
-    key = _secrets(environ, own.pseudonym_key_env, "server.identity.pseudonym_key_env")[0]
+    key = _secrets(environ, identity.pseudonym_key_env, "server.identity.pseudonym_key_env")[0]
     return lambda name: f"user-{hmac.new(key, name.encode(), hashlib.sha256).hexdigest()[:24]}"

@@ -4,8 +4,8 @@ A key has the form `sk-suffice-ID-SECRET` and is shown once, when it is created.
 id, for lookup, and a hash of the whole key. The secret is 256 random bits, so a plain hash is safe.
 Creating or revoking a key is recorded in the log in the same transaction.
 
->>> made = Principals(database).create("website", labels=["staff"])
->>> principals.lookup(made.secret).name
+>>> key = Principals(database).create("website", labels=["staff"])
+>>> principals.lookup(key.secret).name
 'website'
 """
 
@@ -18,10 +18,10 @@ import math
 import re
 import secrets
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
+from typing import Any, ClassVar
 
 from suffice.errors import PrincipalError
 from suffice.log.chain import Clock, now, timestamp
@@ -85,13 +85,13 @@ def checked_name(name: str, what: str = "key") -> str:
 
 
 def checked_set(what: str, names: Iterable[str]) -> frozenset[str]:
-    found = frozenset(names)
-    for name in found:
+    checked = frozenset(names)
+    for name in checked:
         if not name or not is_storable(name):
             raise PrincipalError(
                 f"{name!r} is not a valid {what} name.", remedy="Pass a valid name, or omit it."
             )
-    return found
+    return checked
 
 
 def checked_expiry(expires: datetime | None, now: datetime) -> str:
@@ -129,7 +129,10 @@ ACCOUNT = "account"
 _LISTS = ("roles", "labels", "collections", "routes")
 _KEY = re.compile(r"sk-suffice-([0-9a-f]{16})-[A-Za-z0-9_-]{43}\Z", re.ASCII)
 _NOBODY = "sha256:" + "0" * 64
-_KEYS = PRINCIPALS.c.kind == KEY
+SELECTED = sa.select(PRINCIPALS, TEAMS.c.limits.label("team_limits")).select_from(
+    PRINCIPALS.outerjoin(TEAMS, PRINCIPALS.c.team == TEAMS.c.name)
+)
+"""The principals with the limits of their teams, in the form that `principal_of` reads."""
 
 
 class Role(StrEnum):
@@ -150,14 +153,6 @@ class Role(StrEnum):
 
 _INCLUDED_IN = {Role.VIEWER: (Role.REVIEWER,)}
 """The roles that include each role; `admin` includes all."""
-
-
-@dataclass(frozen=True, slots=True)
-class EndUser:
-    """A person on whose behalf a key is used, and the person's groups."""
-
-    name: str
-    groups: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,15 +193,99 @@ class Principal:
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class CreatedKey:
     """A new principal and its key, which cannot be shown again."""
 
     principal: Principal
     secret: str = field(repr=False)
 
 
-class Principals(RecordedChanges):
-    """The principals of a store. Thread-safe."""
+class PrincipalStore(RecordedChanges):
+    """The principals of one kind in a store: keys or accounts. Thread-safe."""
+
+    kind: ClassVar[str]
+
+    def all(self, *, ended: bool = False) -> list[Principal]:
+        """The principals by name, including expired ones; `ended` adds the revoked ones."""
+        query = SELECTED.where(PRINCIPALS.c.kind == self.kind)
+        if not ended:
+            query = query.where(PRINCIPALS.c.revoked.is_(None))
+        with self._database.reading() as connection:
+            rows = connection.execute(query.order_by(PRINCIPALS.c.name, PRINCIPALS.c.created))
+            return [principal_of(row) for row in rows]
+
+    def _new(
+        self,
+        name: str,
+        roles: Iterable[str],
+        labels: Iterable[str],
+        collections: Iterable[str],
+        routes: Iterable[str],
+    ) -> Principal:
+        return Principal(
+            secrets.token_hex(8),
+            checked_name(name, self.kind),
+            checked_roles(roles),
+            checked_set("label", labels),
+            checked_set("collection", collections),
+            checked_set("route", routes),
+            created=timestamp(self._clock()),
+        )
+
+    def _insert(
+        self, connection: sa.Connection, principal: Principal, hash: str, remedy: str
+    ) -> None:
+        """Store a new principal; raise if its name is taken."""
+        row = upsert(connection, PRINCIPALS).values(columns_of(principal, hash, self.kind))
+        once = row.on_conflict_do_nothing().returning(PRINCIPALS.c.id)  # concurrent creates
+        if connection.execute(once).first() is None:
+            raise PrincipalError(
+                f"An active key or account named '{principal.name}' already exists.", remedy=remedy
+            )
+
+    def _active(self, connection: sa.Connection, name: str) -> sa.Row[Any] | None:
+        """The row of an active principal with this name or, for a key, this id."""
+        if len(name) > LONGEST_NAME or not is_storable(name):
+            return None
+        table = PRINCIPALS.c
+        named = table.name == name
+        if self.kind == KEY:
+            named = sa.or_(table.id == name, named)
+        active = SELECTED.where(named, table.kind == self.kind, table.revoked.is_(None))
+        return connection.execute(active).first()
+
+    def _change(self, name: str, values: dict[str, Any], act: str, by: str) -> Principal:
+        """Change an active principal and record it; return it as it was before."""
+        with self._database.writing() as connection:
+            row = self._active(connection, name)
+            still = PRINCIPALS.c.id == (row.id if row else ""), PRINCIPALS.c.revoked.is_(None)
+            changed = connection.execute(sa.update(PRINCIPALS).where(*still).values(values))
+            if row is None or not changed.rowcount:
+                raise PrincipalError(
+                    f"There is no active {self.kind} '{name}'.",
+                    remedy=f"To list {self.kind}s, run: suffice {self.kind}s list",
+                )
+            principal = principal_of(row)
+            self._after_change(connection, principal)
+            self._record(connection, act, principal, by)
+        return principal
+
+    def _end(self, name: str, act: str, by: str) -> Principal:
+        revoked = timestamp(self._clock())
+        return replace(self._change(name, {"revoked": revoked}, act, by), revoked=revoked)
+
+    def _after_change(self, connection: sa.Connection, principal: Principal) -> None:
+        """What else a change does, in its transaction."""
+
+    def _record(self, connection: sa.Connection, act: str, principal: Principal, by: str) -> None:
+        content = {"act": act, **described(principal)}
+        self._seal(connection, Record(self.kind, content, caller=by, tag=principal.name))
+
+
+class Principals(PrincipalStore):
+    """The keys of a store. Thread-safe."""
+
+    kind = KEY
 
     def create(
         self,
@@ -220,80 +299,39 @@ class Principals(RecordedChanges):
         *,
         team: str = "",
         expires: datetime | None = None,
-    ) -> Made:
+    ) -> CreatedKey:
         """Create a principal and its key. Names of active principals are unique. `by` is the
         actor named in the log, `expires` the expiry time of the key."""
-        made = Principal(
-            secrets.token_hex(8),
-            checked_name(name),
-            checked_roles(roles) or frozenset({Role.CALLER}),
-            checked_set("label", labels),
-            checked_set("collection", collections),
-            checked_set("route", routes),
-            checked_limits(limits or {}),
-            timestamp(self._clock()),
+        principal = replace(
+            self._new(name, tuple(roles) or (Role.CALLER,), labels, collections, routes),
+            limits=checked_limits(limits or {}),
             expires=checked_expiry(expires, self._clock()),
             team=team,
         )
-        secret = f"sk-suffice-{made.id}-{secrets.token_urlsafe(32)}"
+        secret = f"sk-suffice-{principal.id}-{secrets.token_urlsafe(32)}"
         with self._database.writing() as connection:
             if team:
                 existing(connection, team)
-            new = upsert(connection, PRINCIPALS).values(columns_of(made, hashed(secret)))
-            once = new.on_conflict_do_nothing().returning(PRINCIPALS.c.id)  # concurrent creates
-            if connection.execute(once).first() is None:
-                raise PrincipalError(
-                    f"An active key or account named '{name}' already exists.",
-                    remedy=f"Choose another name, or first run: suffice keys revoke {name}",
-                )
-            self._record(connection, "created", made, by)
-        return Made(made, secret)
+            remedy = f"Choose another name, or first run: suffice keys revoke {name}"
+            self._insert(connection, principal, hashed(secret), remedy)
+            self._record(connection, "created", principal, by)
+        return CreatedKey(principal, secret)
 
     def revoke(self, name: str, by: str = "") -> Principal:
         """Revoke a key by name or id, effective from the next request. Its records are kept."""
-        named = sa.or_(PRINCIPALS.c.id == name, PRINCIPALS.c.name == name)
-        chosen = sa.select(PRINCIPALS).where(named, _KEYS, PRINCIPALS.c.revoked.is_(None))
-        with self._database.writing() as connection:
-            row = connection.execute(chosen).first() if is_storable(name) else None
-            if row is None:
-                raise PrincipalError(
-                    f"There is no active key '{name}'.",
-                    remedy="To list keys, run: suffice keys list",
-                )
-            ended = sa.update(PRINCIPALS).where(PRINCIPALS.c.id == row.id).returning(PRINCIPALS)
-            values = {"revoked": timestamp(self._clock())}
-            found = principal_of(connection.execute(ended.values(values)).one(), {})
-            self._record(connection, "revoked", found, by)
-        return found
-
-    def _record(self, connection: sa.Connection, act: str, principal: Principal, by: str) -> None:
-        content = {"act": act, **described(principal)}
-        self._seal(connection, Record(KEY, content, caller=by, tag=principal.name))
-
-    def all(self, *, revoked: bool = False) -> list[Principal]:
-        """The principals by name, including expired ones; `revoked` adds the revoked ones."""
-        asked = sa.select(PRINCIPALS).where(_KEYS).order_by(PRINCIPALS.c.name, PRINCIPALS.c.created)
-        if not revoked:
-            asked = asked.where(PRINCIPALS.c.revoked.is_(None))
-        with self._database.reading() as connection:
-            limits = {row.name: row.limits for row in connection.execute(sa.select(TEAMS))}
-            return [principal_of(row, limits) for row in connection.execute(asked)]
+        return self._end(name, "revoked", by)
 
     def lookup(self, secret: str) -> Principal | None:
         """The principal of a key, even if it has expired; `None` if it is unknown or revoked."""
         key = _KEY.match(secret)
         if key is None:
             return None
+        query = SELECTED.where(PRINCIPALS.c.id == key[1], PRINCIPALS.c.kind == KEY)
         with self._database.reading() as connection:
-            joined = PRINCIPALS.outerjoin(TEAMS, PRINCIPALS.c.team == TEAMS.c.name)
-            columns = (PRINCIPALS, TEAMS.c.limits.label("team_limits"))
-            asked = sa.select(*columns).select_from(joined).where(PRINCIPALS.c.id == key[1], _KEYS)
-            row = connection.execute(asked).first()
+            row = connection.execute(query).first()
         # Same work for known and unknown keys, and a constant-time comparison.
         same = hmac.compare_digest(row.hash if row else _NOBODY, hashed(secret))
-        if not row or not same or row.revoked is not None:
-            return None
-        return principal_of(row, {row.team: row.team_limits})
+        return principal_of(row) if row and same and row.revoked is None else None
 
     def expired(self, principal: Principal) -> bool:
         return principal.expired(timestamp(self._clock()))
@@ -315,7 +353,7 @@ def described(principal: Principal) -> dict[str, Any]:
     return content
 
 
-def columns_of(value: Principal, hash: str, kind: str = KEY) -> dict[str, Any]:
+def columns_of(value: Principal, hash: str, kind: str) -> dict[str, Any]:
     """The row of a principal."""
     return {
         "id": value.id,
@@ -331,8 +369,8 @@ def columns_of(value: Principal, hash: str, kind: str = KEY) -> dict[str, Any]:
     }
 
 
-def principal_of(row: sa.Row[Any], team_limits: Mapping[str, str | None]) -> Principal:
-    """The principal of a row; `team_limits` maps teams to their limits as JSON."""
+def principal_of(row: sa.Row[Any]) -> Principal:
+    """The principal of a row of `SELECTED`."""
     roles = frozenset(Role(role) for role in json.loads(row.roles))
     if row.kind == KEY:
         roles = roles or frozenset({Role.CALLER})  # keys of earlier versions could have no role
@@ -348,7 +386,7 @@ def principal_of(row: sa.Row[Any], team_limits: Mapping[str, str | None]) -> Pri
         row.revoked or "",
         row.expires or "",
         row.team or "",
-        json.loads(team_limits.get(row.team) or "{}"),
+        json.loads(row.team_limits or "{}"),
     )
 
 
@@ -365,8 +403,8 @@ def checked_roles(roles: Iterable[str]) -> frozenset[Role]:
 
 def existing(connection: sa.Connection, team: str) -> None:
     """Raise if the team does not exist. A key with a mistyped team would have no limits."""
-    found = is_storable(team) and connection.execute(sa.select(TEAMS).where(TEAMS.c.name == team))
-    if not found or found.first() is None:
+    rows = is_storable(team) and connection.execute(sa.select(TEAMS).where(TEAMS.c.name == team))
+    if not rows or rows.first() is None:
         raise PrincipalError(
             f"There is no team '{team}'.", remedy=f"First run: suffice teams set {team}"
         )
@@ -421,11 +459,11 @@ class Teams(RecordedChanges):
         """The teams by name."""
         active = (PRINCIPALS.c.team == TEAMS.c.name) & PRINCIPALS.c.revoked.is_(None)
         keys = sa.select(sa.func.count()).select_from(PRINCIPALS).where(active).scalar_subquery()
-        asked = sa.select(TEAMS, keys.label("keys")).order_by(TEAMS.c.name)
+        query = sa.select(TEAMS, keys.label("keys")).order_by(TEAMS.c.name)
         with self._database.reading() as connection:
             return [
                 Team(row.name, json.loads(row.limits), row._mapping["keys"])
-                for row in connection.execute(asked)
+                for row in connection.execute(query)
             ]
 
     def _record(self, connection: sa.Connection, act: str, team: Team, by: str) -> None:

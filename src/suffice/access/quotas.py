@@ -14,7 +14,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -105,20 +105,16 @@ class Usage:
                 self._alone(connection, holder)
             now = self._clock()
             over: Over | None = None
-            used: list[Left] = []
+            left: list[Left] = []
             for holder, limits in sorted(quotas.items()):
-                for window in _windows(limits):
-                    rows = _lately(connection, holder, window, now)
-                    for name, most in limits.items():
-                        what, of = COUNTED[name]
-                        if of is window:
-                            used.append(_left(rows, what, name, most, window, now))
-                            over = over or _over(rows, what, name, most, window, now, holder)
+                for use in _uses(connection, holder, limits, now):
+                    left.append(use.left)
+                    over = over or use.over(holder)
             if over is not None:
-                return Admission(over, tuple(used))
+                return Admission(over, tuple(left))
             for holder, limits in sorted(quotas.items()):
                 self._write(connection, holder, _windows(limits), now, requests=1)
-        return Admission(None, tuple(_with_this(left) for left in used))
+        return Admission(None, tuple(map(_with_this, left)))
 
     def add(self, quotas: Quotas, tokens: int, cost: float) -> None:
         """Count the tokens and cost of a request once they are known."""
@@ -165,23 +161,54 @@ def _bucket(now: float, window: Window) -> int:
     return int(now // window.width) * window.width
 
 
-def _lately(connection: sa.Connection, principal: str, window: Window, now: float) -> Sequence[Any]:
-    """The buckets in a window, oldest first."""
-    asked = sa.select(USAGE).where(
-        USAGE.c.principal == principal,
-        USAGE.c.width == window.width,
-        USAGE.c.bucket > now - window.seconds - window.width,
-    )
-    return connection.execute(asked.order_by(USAGE.c.bucket)).all()
+@dataclass(frozen=True, slots=True)
+class _Use:
+    """What was used of one limit: amounts by bucket, oldest first."""
+
+    limit: str
+    most: float
+    amounts: Sequence[tuple[int, float]]
+    now: float
+
+    @property
+    def left(self) -> Left:
+        used = sum(amount for _, amount in self.amounts)
+        last = max((bucket for bucket, amount in self.amounts if amount), default=None)
+        reset = 0.0 if last is None else self._expires(last)
+        return Left(self.limit, self.most, max(self.most - used, 0.0), reset)
+
+    def over(self, holder: str) -> Over | None:
+        """The limit if it is reached; it is free again once enough of the oldest buckets expire."""
+        used = sum(amount for _, amount in self.amounts)
+        if used < self.most:
+            return None
+        for bucket, amount in self.amounts:
+            used -= amount
+            if used < self.most:
+                return Over(self.limit, self._expires(bucket), holder)
+        return Over(self.limit, float(COUNTED[self.limit][1].seconds), holder)
+
+    def _expires(self, bucket: int) -> float:
+        """Seconds until a bucket has left the window."""
+        window = COUNTED[self.limit][1]
+        return bucket + window.width + window.seconds - self.now
 
 
-def _left(
-    rows: Sequence[Any], what: str, name: str, most: float, window: Window, now: float
-) -> Left:
-    used = sum(getattr(row, what) for row in rows)
-    last = max((row.bucket for row in rows if getattr(row, what)), default=None)
-    reset = 0.0 if last is None else last + window.width + window.seconds - now
-    return Left(name, most, max(most - used, 0.0), reset)
+def _uses(
+    connection: sa.Connection, holder: str, limits: Mapping[str, float], now: float
+) -> Iterator[_Use]:
+    """The use of each limit, shortest window first."""
+    for window in _windows(limits):
+        query = sa.select(USAGE).where(
+            USAGE.c.principal == holder,
+            USAGE.c.width == window.width,
+            USAGE.c.bucket > now - window.seconds - window.width,
+        )
+        rows = connection.execute(query.order_by(USAGE.c.bucket)).all()
+        for name, most in limits.items():
+            what, counted_in = COUNTED[name]
+            if counted_in is window:
+                yield _Use(name, most, [(row.bucket, getattr(row, what)) for row in rows], now)
 
 
 def _with_this(left: Left) -> Left:
@@ -190,26 +217,6 @@ def _with_this(left: Left) -> Left:
     if what != "requests":
         return left
     return replace(left, remaining=max(left.remaining - 1, 0.0), reset=float(window.seconds))
-
-
-def _over(
-    rows: Sequence[Any],
-    what: str,
-    name: str,
-    most: float,
-    window: Window,
-    now: float,
-    holder: str,
-) -> Over | None:
-    """The limit if it is reached; it is free again once enough of the oldest buckets expire."""
-    used = sum(getattr(row, what) for row in rows)
-    if used < most:
-        return None
-    for row in rows:
-        used -= getattr(row, what)
-        if used < most:
-            return Over(name, row.bucket + window.width + window.seconds - now, holder)
-    return Over(name, float(window.seconds), holder)
 
 
 log = logging.getLogger("suffice.access")
@@ -317,11 +324,11 @@ def _merge(connection: sa.Connection, rows: list[dict[str, Any]]) -> None:
 
 
 def _row(value: UsedBy | Totals) -> dict[str, Any]:
-    found = {field.name: getattr(value, field.name) for field in fields(value)}
+    values = {field.name: getattr(value, field.name) for field in fields(value)}
     # A model name comes from a client; PostgreSQL cannot store every text.
     return {
-        name: one if not isinstance(one, str) or is_storable(one) else "?"
-        for name, one in found.items()
+        name: item if not isinstance(item, str) or is_storable(item) else "?"
+        for name, item in values.items()
     }
 
 
@@ -330,17 +337,17 @@ def usage_report(
 ) -> list[tuple[str, Totals]]:
     """The totals by dimension, most requests first, from `since` up to but excluding `until`."""
     column = USAGE_TOTALS.c[DIMENSIONS[by]]
-    asked = sa.select(column, *(sa.func.sum(USAGE_TOTALS.c[name]).label(name) for name in COUNTS))
+    query = sa.select(column, *(sa.func.sum(USAGE_TOTALS.c[name]).label(name) for name in COUNTS))
     if since:
-        asked = asked.where(USAGE_TOTALS.c.day >= since)
+        query = query.where(USAGE_TOTALS.c.day >= since)
     if until:
-        asked = asked.where(USAGE_TOTALS.c.day < until)
-    asked = asked.group_by(column).order_by(sa.func.sum(USAGE_TOTALS.c.requests).desc(), column)
+        query = query.where(USAGE_TOTALS.c.day < until)
+    query = query.group_by(column).order_by(sa.func.sum(USAGE_TOTALS.c.requests).desc(), column)
     with database.reading() as connection:
-        found = connection.execute(asked).all()
+        rows = connection.execute(query).all()
     # PostgreSQL returns sums as decimals.
     return [
-        (row[0], Totals(*(_number(name, row._mapping[name]) for name in COUNTS))) for row in found
+        (row[0], Totals(*(_number(name, row._mapping[name]) for name in COUNTS))) for row in rows
     ]
 
 

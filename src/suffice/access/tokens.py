@@ -1,4 +1,4 @@
-"""End users named by tokens (JWT) of an identity provider, and its public keys (JWKS)."""
+"""Tokens of an OIDC provider, verified with the provider's public keys (JWKS)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 
 import httpx2
 
-from suffice.access.keys import EndUser
+from suffice.access.identity import Identity
 from suffice.errors import ExtraMissing, IdentityError
 from suffice.settings import TokenSettings
 
@@ -175,7 +175,7 @@ class Tokens:
         self._settings = settings
         self._keys = keys or KeySet(settings.jwks, settings.refresh_seconds)
 
-    def read(self, token: str) -> EndUser:
+    def read(self, token: str) -> Identity:
         """The user that a token names. Raises if the token is not valid."""
         try:
             claims = self._claims(token)
@@ -195,7 +195,7 @@ class Tokens:
                 remedy="Set server.identity.jwt.user_claim to a claim that the tokens have.",
             )
         groups = _claim(claims, settings.groups_claim)
-        return EndUser(name, frozenset(_names(settings.groups_claim, groups)))
+        return Identity(name, frozenset(_names(settings.groups_claim, groups)))
 
     def _claims(self, token: str) -> dict[str, Any]:
         settings = self._settings

@@ -61,7 +61,8 @@ class Reader:
         if passages is None:
             return self.audits
         return self.may_use_all(
-            (one.get("collection", "default"), one.get("access", ())) for one in passages
+            (passage.get("collection", "default"), passage.get("access", ()))
+            for passage in passages
         )
 
     def uses(self, collection: str) -> bool:
@@ -97,25 +98,25 @@ def readable_scopes(connection: sa.Connection, reader: Reader | None) -> frozens
     if reader is None:
         return None
     scopes = _scopes(connection)
-    found = scopes.readable.get(reader)
-    if found is None:
-        found = frozenset(id for id, pairs in scopes.pairs.items() if reader.may_use_all(pairs))
+    readable = scopes.readable.get(reader)
+    if readable is None:
+        readable = frozenset(id for id, pairs in scopes.pairs.items() if reader.may_use_all(pairs))
         if reader.audits:
-            found |= {_UNKNOWN}
+            readable |= {_UNKNOWN}
         if len(scopes.readable) >= _READERS:
             scopes.readable.clear()
-        scopes.readable[reader] = found
-    return found
+        scopes.readable[reader] = readable
+    return readable
 
 
 def _scopes(connection: sa.Connection) -> _Scopes:
     table = SCOPES.c
     count, last = connection.execute(sa.select(sa.func.count(), sa.func.max(table.id))).one()
-    kept = _parsed.get(connection.engine)
-    if kept is not None and (kept.count, kept.last) == (count, last):
-        return kept
+    parsed = _parsed.get(connection.engine)
+    if parsed is not None and (parsed.count, parsed.last) == (count, last):
+        return parsed
     rows = connection.execute(sa.select(SCOPES))
     bodies = ((int(row.id), json.loads(row.body)) for row in rows)
-    found = _Scopes(count, last or 0, {id: body for id, body in bodies if body is not None})
-    _parsed[connection.engine] = found
-    return found
+    scopes = _Scopes(count, last or 0, {id: body for id, body in bodies if body is not None})
+    _parsed[connection.engine] = scopes
+    return scopes

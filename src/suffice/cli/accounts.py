@@ -72,7 +72,7 @@ def add(
 @of_store
 def list_(disabled: bool, config: str | None, store: str | None, as_json: bool) -> int:
     """List the accounts with their roles and labels."""
-    found = _accounts(config, store).all(disabled=disabled)
+    found = _accounts(config, store).all(ended=disabled)
     if as_json:
         to_json.show([_json(one) for one in found])
         return 0

@@ -140,7 +140,7 @@ def create(
 @of_store
 def list_(revoked: bool, config: str | None, store: str | None, as_json: bool) -> int:
     """List the keys with their rights and limits."""
-    found = Principals(open_database(read_settings(config), store)).all(revoked=revoked)
+    found = Principals(open_database(read_settings(config), store)).all(ended=revoked)
     to_json.show([_json(principal) for principal in found]) if as_json else _show(found)
     return 0
 

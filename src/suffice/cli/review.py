@@ -30,9 +30,10 @@ from suffice.log.log import PAGE, Log, Why
 from suffice.log.record import Entry, RecordFilter
 from suffice.log.trace import Trace
 from suffice.review.case import Act, Case, Rating
+from suffice.review.gaps import Gap
 from suffice.review.labels import Estimate
-from suffice.review.queue import Wanted
-from suffice.review.review import Gap, Review, Writes
+from suffice.review.queue import CaseFilter
+from suffice.review.review import Review, Writes
 from suffice.settings import Settings, read_settings
 from suffice.types import Evidence, Support, Verdict
 from suffice.verdict.assess import ClaimStatus, claim_statuses
@@ -50,8 +51,8 @@ def line_json(value: Case) -> dict[str, Any]:
         "time": value.entry.time,
         "kind": value.entry.kind,
         "caller": value.entry.caller or None,
-        "question": _question(value),
-        "outcome": outcome(value) or None,
+        "question": value.question,
+        "outcome": value.outcome or None,
         "why": list(value.why),
         "probability": value.probability,
         "waits": value.open,
@@ -81,20 +82,19 @@ def line_json(value: Case) -> dict[str, Any]:
 
 def case_json(value: Case) -> dict[str, Any]:
     found: dict[str, Any] = {**line_json(value), "lacking": value.lacking or None}
-    if value.seen is None:
+    if value.recorded is None:
         return found
-    seen = value.seen
-    found |= {"gate": as_json.gate(seen.gate)}
-    found |= {"passages": as_json.evidence(seen.evidence)["passages"], "verdict": None}
-    if seen.verdict is None:
+    gate, evidence, current = value.recorded.gate, value.recorded.evidence, value.verdict
+    found |= {"gate": as_json.gate(gate)}
+    found |= {"passages": as_json.evidence(evidence)["passages"], "verdict": None}
+    if current is None:
         return found
-    draft, numbers = seen.verdict.draft, {p.id: n for n, p in enumerate(seen.evidence.passages, 1)}
+    draft, numbers = current.draft, {p.id: n for n, p in enumerate(evidence.passages, 1)}
     findings = [
-        {"claim": item.claim.text, **as_json.finding(item, numbers)}
-        for item in seen.verdict.findings
+        {"claim": item.claim.text, **as_json.finding(item, numbers)} for item in current.findings
     ]
     verdict = {"draft": draft.text if draft else None, "findings": findings}
-    return {**found, "verdict": {**as_json.verdict(seen.verdict), **verdict}}
+    return {**found, "verdict": {**as_json.verdict(current), **verdict}}
 
 
 def gap_json(value: Gap) -> dict[str, Any]:
@@ -114,25 +114,13 @@ def estimate_json(value: Estimate) -> dict[str, Any]:
     return {name: getattr(value, name) for name in names}
 
 
-def outcome(value: Case) -> str:
-    """The current verdict, or the gate level if there is no verdict."""
-    if value.seen is None:
-        return ""
-    verdict = value.seen.verdict
-    return verdict.action.value if verdict else value.seen.gate.level.value
-
-
-def _question(value: Case) -> str:
-    return str(value.entry.fields().get("question", ""))
-
-
 def show_queue(cases: Sequence[Case]) -> None:
     """Print a line per case. A narrow terminal truncates lines; `--json` has the full text."""
     console = Console()
     if not cases:
         console.print(Text("The review queue is empty.", style="green"))
         return
-    rows = [(item, outcome(item), _state(item)) for item in cases]
+    rows = [(item, item.outcome, _state(item)) for item in cases]
     taken = max(len(result) for _, result, _ in rows) + max(len(why) for _, _, why in rows)
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("number", justify="right", no_wrap=True)
@@ -146,7 +134,7 @@ def show_queue(cases: Sequence[Case]) -> None:
             item.entry.time[5:16].replace("T", " "),
             Text(result, style=_COLOUR.get(result, "red")),
             Text(why, style="" if item.open else "dim"),
-            plain(_question(item)),
+            plain(item.question),
         )
     console.print(table)
     console.print(
@@ -161,7 +149,7 @@ def _state(value: Case) -> str:
 
 def show_case(value: Case) -> None:
     console = Console()
-    console.print(plain(_question(value) or "(the question is not stored)", "bold"))
+    console.print(plain(value.question or "(the question is not stored)", "bold"))
     console.print(plain(" · ".join(_facts(value)), "dim"))
     if value.queued:
         chance = (
@@ -170,10 +158,10 @@ def show_case(value: Case) -> None:
         state = "Awaiting review" if value.open else "Reviewed"
         console.print(plain(f"{state}: {', '.join(value.why)}{chance}", "dim"))
     console.print()
-    if value.seen is None:
+    if value.recorded is None:
         console.print(Text(value.lacking, style="yellow"))
     else:
-        _show_seen(value.seen, console)
+        _show_decision(value.recorded, value.verdict, console)
     for part in _history(value):
         console.print(part)
 
@@ -185,14 +173,14 @@ def _facts(value: Case) -> Iterator[str]:
         yield f"asked by {value.entry.caller}"
 
 
-def _show_seen(seen: Decision, console: Console) -> None:
-    if seen.verdict is None:
-        show_gate(seen.gate, seen.evidence, console)
+def _show_decision(recorded: Decision, verdict: Verdict | None, console: Console) -> None:
+    if verdict is None:
+        show_gate(recorded.gate, recorded.evidence, console)
     else:
-        show_verdict(seen.verdict, console)
-        for part in _written(seen.verdict):
+        show_verdict(verdict, console)
+        for part in _written(verdict):
             console.print(part)
-    console.print(_passages(seen.evidence))
+    console.print(_passages(recorded.evidence))
 
 
 def _written(verdict: Verdict) -> Iterator[RenderableType]:
@@ -235,7 +223,7 @@ def show_decided(value: Case) -> None:
     last = value.decided[-1]
     console = Console()
     console.print(plain(last.note))
-    now = outcome(value)
+    now = value.outcome
     if now and last.act in (Act.RELEASE, Act.WITHDRAW, Act.CORRECT):
         console.print(Text(f"The verdict is now {now}.", style=_COLOUR.get(now, "red")))
     console.print(Text(f"Record {last.id}", style="dim"))
@@ -340,7 +328,7 @@ def list_(
     as_json: bool,
 ) -> int:
     """List the review queue, newest first."""
-    wanted = Wanted(all_, Why(why) if why else None, before)
+    wanted = CaseFilter(all_, Why(why) if why else None, before)
     cases = Review(open_log(read_settings(config), store)).queue(wanted, most, reader)
     to_json.show([line_json(case) for case in cases]) if as_json else show_queue(cases)
     return 0

@@ -77,13 +77,13 @@ class Judge:
             raise ReviewError(
                 f"The draft has no claim {self.claim}.", remedy="Reload the case and try again."
             )
-        found = claims[self.claim - 1].support
-        backed = found is Support.BACKED
+        support = claims[self.claim - 1].support
+        backed = support is Support.BACKED
         holds = {Judgement.ACCEPT: backed, Judgement.OVERRULE: not backed}
         return {
             "claim": self.claim,
             "judgement": self.judgement.value,
-            "found": found.value,
+            "found": support.value,
             "supported": holds.get(self.judgement, False),
             "text": _checked("text", self.text.strip()),
             "comment": _checked("comment", self.comment.strip()),
@@ -104,12 +104,11 @@ class MarkPassage:
     kind: ClassVar[str] = MARK
 
     def fields(self, seen: Decision) -> Mapping[str, object]:
-        found = [one for one in _passages(seen) if one.id == self.passage]
-        if not found:
+        passage = next((item for item in _passages(seen) if item.id == self.passage), None)
+        if passage is None:
             raise ReviewError(
                 "The case has no such passage.", remedy="Reload the case and try again."
             )
-        passage = found[0]
         return {
             "mark": self.mark.value,
             "passage": passage.id,
@@ -167,11 +166,11 @@ class Remark:
         return False  # comments stand beside each other
 
 
-Action = Judge | MarkPassage | Assign | Prioritize | Remark
+ReviewAction = Judge | MarkPassage | Assign | Prioritize | Remark
 
 
 def _passages(seen: Decision) -> tuple[Passage, ...]:
-    sides = [side for one in seen.gate.conflicts for side in (one.first, one.second)]
+    sides = [side for conflict in seen.gate.conflicts for side in (conflict.first, conflict.second)]
     return (*seen.evidence.passages, *sides)
 
 
@@ -184,27 +183,37 @@ def _checked(what: str, text: str, most: int = LONGEST) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
-    """A reviewer's judgement of one claim. `supported`: the claim holds as drafted. `text` replaces
-    a corrected claim; if it is empty, the claim is removed."""
+class PersonalAct:
+    """What a person did with a case: the record of it, and whose it is."""
 
     id: str
     time: str
     by: str
+
+
+@dataclass(frozen=True, slots=True)
+class Judged(PersonalAct):
+    """A reviewer's judgement of one claim. `supported`: the claim holds as drafted. `text` replaces
+    a corrected claim; if it is empty, the claim is removed."""
+
     claim: int
     judgement: Judgement
     supported: bool
     text: str = ""
     comment: str = ""
 
+    @classmethod
+    def of(cls, entry: Entry) -> Judged:
+        fields = entry.fields()
+        judgement, supported = Judgement(fields["judgement"]), fields["supported"]
+        words = fields.get("text", ""), fields.get("comment", "")
+        return cls(*signed(entry), fields["claim"], judgement, supported, *words)
+
 
 @dataclass(frozen=True, slots=True)
-class Marked:
+class Marked(PersonalAct):
     """A mark that a reviewer put on a passage; `record` is the decision that used the passage."""
 
-    id: str
-    time: str
-    by: str
     record: str
     mark: Mark
     passage: str
@@ -215,37 +224,26 @@ class Marked:
     access: frozenset[str]
     comment: str = ""
 
+    @classmethod
+    def of(cls, entry: Entry) -> Marked:
+        fields = entry.fields()
+        return cls(
+            *signed(entry),
+            fields["record"],
+            Mark(fields["mark"]),
+            fields["passage"],
+            fields["document"],
+            fields["version"],
+            fields["title"],
+            fields["collection"],
+            frozenset(fields["access"]),
+            fields.get("comment", ""),
+        )
 
-def judged(entry: Entry) -> Judged:
-    fields = entry.fields()
-    return Judged(
-        entry.id,
-        entry.time,
-        entry.caller,
-        fields["claim"],
-        Judgement(fields["judgement"]),
-        fields["supported"],
-        fields.get("text", ""),
-        fields.get("comment", ""),
-    )
 
-
-def marked(entry: Entry) -> Marked:
-    fields = entry.fields()
-    return Marked(
-        entry.id,
-        entry.time,
-        entry.caller,
-        fields["record"],
-        Mark(fields["mark"]),
-        fields["passage"],
-        fields["document"],
-        fields["version"],
-        fields["title"],
-        fields["collection"],
-        frozenset(fields["access"]),
-        fields.get("comment", ""),
-    )
+def signed(entry: Entry) -> tuple[str, str, str]:
+    """The first fields of a `PersonalAct`."""
+    return entry.id, entry.time, entry.caller
 
 
 def edited(draft: Draft, judgements: Mapping[int, Judged]) -> str:
@@ -256,20 +254,20 @@ def edited(draft: Draft, judgements: Mapping[int, Judged]) -> str:
 
 
 def _pieces(draft: Draft, judgements: Mapping[int, Judged]) -> Iterator[str]:
-    text, place = draft.text, 0
+    text, at = draft.text, 0
     marks = [span for span, _ in citations(text)]
-    for n, claim in enumerate(sorted(draft.claims, key=lambda one: one.start), 1):
-        one = judgements.get(n)
-        if one is None or one.supported or claim.start < place:
+    for n, claim in enumerate(sorted(draft.claims, key=lambda claim: claim.start), 1):
+        judged = judgements.get(n)
+        if judged is None or judged.supported or claim.start < at:
             continue
         end = _with_marks(text, claim.end, marks)
-        before = text[place : claim.start]
-        yield before if one.text else before.rstrip(" ")
-        yield one.text
-        keeps = one.text and not citations(one.text)
+        before = text[at : claim.start]
+        yield before if judged.text else before.rstrip(" ")
+        yield judged.text
+        keeps = judged.text and not citations(judged.text)
         yield text[claim.end : end] if keeps else ""
-        place = end
-    yield text[place:]
+        at = end
+    yield text[at:]
 
 
 def _with_marks(text: str, end: int, marks: Sequence[tuple[int, int]]) -> int:

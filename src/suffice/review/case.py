@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
@@ -20,9 +20,10 @@ from suffice.review.actions import (
     Judged,
     Mark,
     Marked,
+    PersonalAct,
     Priority,
-    judged,
-    marked,
+    edited,
+    signed,
 )
 from suffice.types import Verdict
 from suffice.verdict.decide import corrected, released, withdrawn
@@ -121,14 +122,11 @@ class Rating(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Decided:
+class Decided(PersonalAct):
     """A reviewer's decision. `result` is the id of the new verdict's record if a gate was opened,
     `text` the answer in the reviewer's words if it was corrected. Erased values are empty."""
 
-    id: str
-    time: str
     act: Act
-    by: str
     reason: str = ""
     result: str = ""
     text: str = ""
@@ -139,29 +137,28 @@ class Decided:
 
 
 @dataclass(frozen=True, slots=True)
-class Feedback:
+class Feedback(PersonalAct):
     """A rating of an answer; `rating` is `None` if it was erased."""
 
-    id: str
-    time: str
-    by: str
     rating: Rating | None = None
     comment: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A decision and the records about it. `why` and `probability` say why it was queued, if it
-    was. `seen` is the current decision; if the record is incomplete, it is `None`, and `lacking`
-    says what is missing. `latest` is the number of records about it; a reviewer who decides passes
-    the number that was shown."""
+    """A decision and the records about it: what reviewers see, on pages, in the terminal and in
+    JSON. `why` and `probability` say why it was queued, if it was. `recorded` is the decision as it
+    was recorded, and `verdict` the one after all reviews; if the record is incomplete, both are
+    `None`, and `lacking` says what is missing. `latest` is the number of records about it; a
+    reviewer who decides passes the number that was shown."""
 
     entry: Entry
     why: tuple[str, ...] = ()
     probability: float | None = None
     decided: tuple[Decided, ...] = ()
     feedback: tuple[Feedback, ...] = ()
-    seen: Decision | None = None
+    recorded: Decision | None = None
+    verdict: Verdict | None = None
     lacking: str = ""
     queued_at: str = ""
     state: State = State.OPEN
@@ -182,13 +179,48 @@ class Case:
         return self.queued and not self.decided
 
     @property
-    def verdict(self) -> Verdict | None:
-        return self.seen.verdict if self.seen else None
+    def question(self) -> str:
+        """The question; empty if it is not stored."""
+        return str(self.entry.fields().get("question", ""))
+
+    @property
+    def outcome(self) -> str:
+        """The current verdict, or the gate's level if there is no verdict."""
+        if self.recorded is None:
+            return ""
+        return self.verdict.action.value if self.verdict else self.recorded.gate.level.value
+
+    @property
+    def released(self) -> bool:
+        """Whether an answer is released now."""
+        return self.verdict is not None and self.verdict.served
+
+    @property
+    def drafted(self) -> str:
+        """The answer as it was released at first, or as it was drafted."""
+        first = self.recorded.verdict if self.recorded else None
+        if first is None:
+            return ""
+        return first.released or (first.draft.text if first.draft else "")
+
+    @property
+    def proposed(self) -> str:
+        """The answer that a release would give: what is released after a decision, the draft with
+        the reviewer's corrections, or the text as it is."""
+        first = self.recorded.verdict if self.recorded else None
+        if first is None:
+            return ""
+        if self.decided and self.verdict and self.verdict.released:
+            return self.verdict.released
+        if first.draft is None:
+            return first.released
+        corrected = edited(first.draft, self.judgements)
+        return first.released or corrected if corrected == first.draft.text else corrected
 
     @property
     def judgements(self) -> dict[int, Judged]:
         """The last judgement of each claim."""
-        return {one.claim: one for one in self.judged}
+        return {judged.claim: judged for judged in self.judged}
 
 
 def note(act: Act, by: str, reason: str) -> str:
@@ -207,10 +239,9 @@ def case_of(entry: Entry, concerning: Sequence[Entry]) -> Case:
     queue = next(iter(of(QUEUE)), None)
     entered = queue.fields() if queue else {}
     acts = tuple(_decided(item) for item in of(*DECIDED))
-    found, lacking = None, ""
+    recorded, lacking = None, ""
     try:
-        decision = decision_of(entry)
-        found = replace(decision, verdict=now(decision.verdict, acts))
+        recorded = decision_of(entry)
     except StoreError as problem:
         lacking = problem.message
     return Case(
@@ -219,14 +250,15 @@ def case_of(entry: Entry, concerning: Sequence[Entry]) -> Case:
         entered.get("probability"),
         acts,
         tuple(_feedback(item) for item in of(FEEDBACK)),
-        found,
+        recorded,
+        now(recorded.verdict, acts) if recorded else None,
         lacking,
         queue.time if queue else "",
         state_of(concerning),
         assignee_of(concerning),
         priority_of(concerning),
-        tuple(judged(item) for item in of(JUDGEMENT) if item.payload),
-        tuple(marked(item) for item in of(MARK) if item.payload),
+        tuple(Judged.of(item) for item in of(JUDGEMENT) if item.payload),
+        tuple(Marked.of(item) for item in of(MARK) if item.payload),
         tuple(event_of(item) for item in concerning),
         len(concerning),
     )
@@ -284,25 +316,17 @@ def now(verdict: Verdict | None, acts: Sequence[Decided]) -> Verdict | None:
         return verdict
     if last.act is Act.CORRECT:
         # Without its text, which was erased, nothing of the correction can be shown.
-        made = corrected(verdict, last.text, last.note)
-        return made if last.text else withdrawn(verdict, last.note)
+        answer = corrected(verdict, last.text, last.note)
+        return answer if last.text else withdrawn(verdict, last.note)
     return (released if last.act is Act.RELEASE else withdrawn)(verdict, last.note)
 
 
 def _decided(entry: Entry) -> Decided:
-    fields = entry.fields()
-    return Decided(
-        entry.id,
-        entry.time,
-        Act(role_of(entry.id)),
-        entry.caller,
-        fields.get("reason", ""),
-        fields.get("result", ""),
-        fields.get("text", ""),
-    )
+    words = (entry.fields().get(name, "") for name in ("reason", "result", "text"))
+    return Decided(*signed(entry), Act(role_of(entry.id)), *words)
 
 
 def _feedback(entry: Entry) -> Feedback:
     fields = entry.fields()
     rating = Rating(fields["rating"]) if "rating" in fields else None
-    return Feedback(entry.id, entry.time, entry.caller, rating, fields.get("comment", ""))
+    return Feedback(*signed(entry), rating, fields.get("comment", ""))

@@ -1,6 +1,6 @@
 """The decisions of a log that a reader may know about, filtered and page by page.
 
->>> page = Decisions(log).page(Wanted(action="REVIEW", text="leave"), reader=reader)
+>>> page = Decisions(log).page(DecisionFilter(action="REVIEW", text="leave"), reader=reader)
 >>> [one.question for one in page.rows]
 ['How long is parental leave?']
 """
@@ -28,7 +28,7 @@ _OFTEN = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class DecisionFilter:
     """A selection of decisions: by action (`GATE`: gate decisions), caller, document, and text of
     the question or the answer; `since` inclusive and `until` exclusive, in the log's format."""
 
@@ -42,11 +42,11 @@ class Wanted:
     @property
     def any(self) -> bool:
         """Whether anything is filtered."""
-        return self != Wanted()
+        return self != DecisionFilter()
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class DecisionRow:
     """A decision in a list."""
 
     sequence: int
@@ -61,13 +61,13 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class DecisionPage:
     """Decisions, newest first, and whether there are older or newer ones."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[DecisionRow, ...]
     older: bool = False
     newer: bool = False
-    reached: Row | None = None
+    reached: DecisionRow | None = None
     """If a text was not looked for in all older decisions: the one down to which it was."""
 
     @property
@@ -85,20 +85,20 @@ class Decisions:
 
     def page(
         self,
-        wanted: Wanted,
+        wanted: DecisionFilter,
         reader: Reader | None = None,
         *,
         before: str = "",
         after: str = "",
         most: int = PAGE,
-    ) -> Page:
+    ) -> DecisionPage:
         """The newest decisions of a selection that are older than the one with the id `before`, or
         the next ones after the one with the id `after`."""
         with self.log.database.reading() as connection:
             begin, end = (_number(connection, id, reader) for id in (after, before))
             query = chosen(connection, wanted, reader)
             if query is None:
-                return Page(())
+                return DecisionPage(())
             number = DECISIONS.c.sequence
             if begin is not None:
                 query = query.where(number > begin).order_by(number)
@@ -108,16 +108,16 @@ class Decisions:
             looks_back = wanted.text and begin is None
             reached = _reached(connection, reader, end) if looks_back else None
             query = query.where(number >= reached.sequence) if reached else query
-            found = connection.execute(query.limit(most + 1)).all()
-        more, found = len(found) > most, found[:most]
-        rows = tuple(map(_row, found))
+            stored = connection.execute(query.limit(most + 1)).all()
+        more, stored = len(stored) > most, stored[:most]
+        rows = tuple(map(_row, stored))
         if begin is not None:
-            return Page(rows[::-1], older=True, newer=more)
+            return DecisionPage(rows[::-1], older=True, newer=more)
         reached = None if more else reached
-        return Page(rows, more or reached is not None, end is not None, reached)
+        return DecisionPage(rows, more or reached is not None, end is not None, reached)
 
     def numbers(
-        self, wanted: Wanted, reader: Reader | None, after: int, most: int = 200
+        self, wanted: DecisionFilter, reader: Reader | None, after: int, most: int = 200
     ) -> list[int]:
         """The numbers of the next decisions of a selection, oldest first, for an export."""
         with self.log.database.reading() as connection:
@@ -130,7 +130,7 @@ class Decisions:
 
 
 def chosen(
-    connection: sa.Connection, wanted: Wanted, reader: Reader | None
+    connection: sa.Connection, wanted: DecisionFilter, reader: Reader | None
 ) -> sa.Select[Any] | None:
     """The query for a selection; `None` if nothing can match it."""
     table = DECISIONS.c
@@ -164,7 +164,7 @@ def chosen(
     return sa.select(DECISIONS).where(*conditions)
 
 
-def _span(wanted: Wanted, time: sa.ColumnElement[str]) -> Iterator[sa.ColumnElement[bool]]:
+def _span(wanted: DecisionFilter, time: sa.ColumnElement[str]) -> Iterator[sa.ColumnElement[bool]]:
     """The conditions on the time of a decision. Where a clock was wrong, times are in another order
     than numbers."""
     if wanted.since:
@@ -177,21 +177,23 @@ def _number(connection: sa.Connection, id: str, reader: Reader | None) -> int | 
     """The number of the decision with this id; `None` if the reader knows of none."""
     if not id or not is_storable(id):
         return None
-    asked = sa.select(DECISIONS.c.sequence, DECISIONS.c.scope).where(DECISIONS.c.id == id)
-    found, scopes = connection.execute(asked).first(), readable_scopes(connection, reader)
-    known = found is not None and (scopes is None or found.scope in scopes)
-    return int(found.sequence) if found is not None and known else None
+    query = sa.select(DECISIONS.c.sequence, DECISIONS.c.scope).where(DECISIONS.c.id == id)
+    row, scopes = connection.execute(query).first(), readable_scopes(connection, reader)
+    visible = row is not None and (scopes is None or row.scope in scopes)
+    return int(row.sequence) if row is not None and visible else None
 
 
-def _reached(connection: sa.Connection, reader: Reader | None, before: int | None) -> Row | None:
+def _reached(
+    connection: sa.Connection, reader: Reader | None, before: int | None
+) -> DecisionRow | None:
     """The decision down to which one page looks for a text; `None`: all decisions are looked at. A
     text has no index, so a page reads a limited number of those that the reader may know of."""
     number, scopes = DECISIONS.c.sequence, readable_scopes(connection, reader)
-    known = sa.select(DECISIONS).order_by(number.desc()).offset(SEARCHED - 1).limit(2)
-    known = known.where(number < before) if before is not None else known
-    known = known if scopes is None else known.where(number_in(DECISIONS.c.scope, scopes))
-    found = connection.execute(known).all()
-    return _row(found[0]) if len(found) > 1 else None
+    query = sa.select(DECISIONS).order_by(number.desc()).offset(SEARCHED - 1).limit(2)
+    query = query.where(number < before) if before is not None else query
+    query = query if scopes is None else query.where(number_in(DECISIONS.c.scope, scopes))
+    rows = connection.execute(query).all()
+    return _row(rows[0]) if len(rows) > 1 else None
 
 
 def _using(
@@ -199,10 +201,10 @@ def _using(
 ) -> sa.ColumnElement[bool] | None:
     """The condition that a decision used a document of any collection, in a version that the reader
     may read; `None` if there is none."""
-    found = connection.execute(sa.select(SOURCES).where(SOURCES.c.document == document)).all()
+    sources = connection.execute(sa.select(SOURCES).where(SOURCES.c.document == document)).all()
     mine = [
         row
-        for row in found
+        for row in sources
         if reader is None or reader.may_use(row.collection, json.loads(row.access))
     ]
     if not mine:
@@ -215,15 +217,15 @@ def _using(
     return DECISIONS.c.sequence.in_(sa.select(USES.c.sequence).where(chosen))
 
 
-def _row(one: Any) -> Row:
-    return Row(
-        one.sequence,
-        one.id,
-        one.time,
-        one.action,
-        one.level,
-        one.caller or "",
-        one.question[:_BRIEF],
-        one.confidence,
-        one.seconds,
+def _row(row: Any) -> DecisionRow:
+    return DecisionRow(
+        row.sequence,
+        row.id,
+        row.time,
+        row.action,
+        row.level,
+        row.caller or "",
+        row.question[:_BRIEF],
+        row.confidence,
+        row.seconds,
     )

@@ -52,17 +52,17 @@ def citations(
     may not know of."""
     table = SOURCES.c
     of_them = (table.collection == collection, table.document.in_(list(documents)))
-    asked = sa.select(SOURCES).where(*of_them)
+    query = sa.select(SOURCES).where(*of_them)
     if not _knows_all(connection, reader):
-        asked = _counted(of_them, readable_scopes(connection, reader) or frozenset())
-    found: dict[str, dict[str, Citations]] = {}
-    for row in connection.execute(asked):
+        query = _counted(of_them, readable_scopes(connection, reader) or frozenset())
+    by_document: dict[str, dict[str, Citations]] = {}
+    for row in connection.execute(query):
         if reader is not None and not reader.may_use(row.collection, json.loads(row.access)):
             continue
-        versions = found.setdefault(row.document, {})
-        one = Citations(row.used, row.cited, row.last_used, row.last_cited)
-        versions[row.version] = versions.get(row.version, Citations()) + one
-    return found
+        versions = by_document.setdefault(row.document, {})
+        counted = Citations(row.used, row.cited, row.last_used, row.last_cited)
+        versions[row.version] = versions.get(row.version, Citations()) + counted
+    return by_document
 
 
 def _knows_all(connection: sa.Connection, reader: Reader | None) -> bool:
@@ -76,8 +76,8 @@ def _knows_all(connection: sa.Connection, reader: Reader | None) -> bool:
 
 def _counted(of_them: Sequence[sa.ColumnElement[bool]], scopes: frozenset[int]) -> sa.Select[Any]:
     """The sums over the decisions with these scopes, in the columns of the stored sums."""
-    table, used, made = SOURCES.c, USES.c, DECISIONS.c
-    last_cited = sa.func.coalesce(sa.func.max(sa.case((used.cited == 1, made.time))), "")
+    table, used, decision = SOURCES.c, USES.c, DECISIONS.c
+    last_cited = sa.func.coalesce(sa.func.max(sa.case((used.cited == 1, decision.time))), "")
     return (
         sa.select(
             table.id,
@@ -87,22 +87,14 @@ def _counted(of_them: Sequence[sa.ColumnElement[bool]], scopes: frozenset[int]) 
             table.access,
             sa.func.count().label("used"),
             sa.func.sum(used.cited).label("cited"),
-            sa.func.max(made.time).label("last_used"),
+            sa.func.max(decision.time).label("last_used"),
             last_cited.label("last_cited"),
         )
         .join_from(SOURCES, USES, used.source == table.id)
-        .join(DECISIONS, made.sequence == used.sequence)
-        .where(*of_them, number_in(made.scope, scopes))
+        .join(DECISIONS, decision.sequence == used.sequence)
+        .where(*of_them, number_in(decision.scope, scopes))
         .group_by(table.id, table.collection, table.document, table.version, table.access)
     )
-
-
-def of_document(versions: dict[str, Citations]) -> Citations:
-    """The citations of all versions of a document."""
-    total = Citations()
-    for one in versions.values():
-        total = total + one
-    return total
 
 
 _WORD = re.compile(r"\s+|\w+|[^\w\s]")
@@ -135,37 +127,33 @@ class Line:
     parts: tuple[Part, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Hunk:
-    """A run of changed lines with the lines around it."""
-
-    lines: tuple[Line, ...]
+Hunk = tuple[Line, ...]
+"""A run of changed lines with the lines around it."""
 
 
 def compare(old: str, new: str, context: int = 2) -> list[Hunk]:
     """The changed places of two texts; empty if they are equal.
 
-    >>> [(line.change.value, line.parts[0].text) for line in compare("a\\nb", "a\\nc")[0].lines]
+    >>> [(line.change.value, line.parts[0].text) for line in compare("a\\nb", "a\\nc")[0]]
     [('same', 'a'), ('removed', 'b'), ('added', 'c')]
     """
     before, after = old.splitlines()[:MOST_LINES], new.splitlines()[:MOST_LINES]
     matcher = SequenceMatcher(None, before, after, autojunk=len(before) + len(after) > 2_000)
     return [
-        Hunk(tuple(line for step in group for line in _lines(step, before, after)))
+        tuple(line for step in group for line in _lines(step, before, after))
         for group in matcher.get_grouped_opcodes(context)
     ]
 
 
 def counts(hunks: Sequence[Hunk]) -> tuple[int, int]:
     """The numbers of removed and added lines."""
-    kinds = [line.change for hunk in hunks for line in hunk.lines]
+    kinds = [line.change for hunk in hunks for line in hunk]
     return kinds.count(Change.REMOVED), kinds.count(Change.ADDED)
 
 
-Step = tuple[str, int, int, int, int]
-
-
-def _lines(step: Step, before: Sequence[str], after: Sequence[str]) -> Iterator[Line]:
+def _lines(
+    step: tuple[str, int, int, int, int], before: Sequence[str], after: Sequence[str]
+) -> Iterator[Line]:
     tag, a, b, c, d = step
     if tag == "equal":
         for n in range(b - a):
@@ -245,10 +233,10 @@ class History:
 
     @property
     def total(self) -> Citations:
-        return of_document(self.citations)
+        return sum(self.citations.values(), Citations())
 
     def find(self, key: str) -> VersionInfo | None:
-        return next((one for one in self.versions if one.key == key), None)
+        return next((version for version in self.versions if version.key == key), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,17 +261,17 @@ class Documents:
         most: int = PAGE,
     ) -> Listing:
         """The documents after a name, in order."""
-        found: list[Listed] = []
-        while len(found) <= most:
+        listed: list[Listed] = []
+        while len(listed) <= most:
             portion = self.store.listed(collection, after, text, _PORTION)
             mine = [self._readable(versions) for versions in portion]
-            found += self._fitting(
-                collection, [one for one in mine if _holds(one, text)], view, day
+            listed += self._fitting(
+                collection, [versions for versions in mine if _holds(versions, text)], view, day
             )
             if len(portion) < _PORTION:
                 break
             after = portion[-1][0].document
-        return Listing(tuple(found[:most]), len(found) > most)
+        return Listing(tuple(listed[:most]), len(listed) > most)
 
     def _fitting(
         self, collection: str, portion: Sequence[list[VersionInfo]], view: View, day: date
@@ -292,10 +280,14 @@ class Documents:
         with self.store.database.reading() as connection:
             cited = citations(connection, collection, names, self.reader)
         listed = [
-            Listed(newest(own, day)[0], len(own), of_document(cited.get(own[0].document, {})))
-            for own in portion
+            Listed(
+                newest(versions, day)[0],
+                len(versions),
+                sum(cited.get(versions[0].document, {}).values(), Citations()),
+            )
+            for versions in portion
         ]
-        return [one for one in listed if _fits(one, view, day)]
+        return [item for item in listed if _fits(item, view, day)]
 
     def history(self, collection: str, document: str) -> History:
         """A document and its versions, including those in other files. A document that the reader
@@ -305,14 +297,14 @@ class Documents:
         mine: list[VersionInfo] = []
         with suppress(DocumentMissing):  # the store's message names its path
             mine = self._readable(self.store.history(collection, document))
-        if not any(one.document == document for one in mine):
+        if not any(version.document == document for version in mine):
             raise _missing(document)
-        names = {one.document for one in mine}
+        names = {version.document for version in mine}
         total: dict[str, Citations] = {}
         with self.store.database.reading() as connection:
             for versions in citations(connection, collection, names, self.reader).values():
-                for version, one in versions.items():
-                    total[version] = total.get(version, Citations()) + one
+                for key, counted in versions.items():
+                    total[key] = total.get(key, Citations()) + counted
         return History(document, collection, tuple(reversed(mine)), total)
 
     def difference(self, history: History, old: str, new: str) -> list[Hunk] | None:
@@ -330,8 +322,8 @@ class Documents:
         """Versions that expire within a year, or expired within a month and were not replaced."""
         chosen = None if ALL in self.reader.collections else sorted(self.reader.collections)
         since, until = day - timedelta(days=PAST), day + timedelta(days=CALENDAR)
-        found = self._readable(self.store.expiring(chosen, since, until))
-        return [one for one in found if self._due(one, day)]
+        expiring = self._readable(self.store.expiring(chosen, since, until))
+        return [version for version in expiring if self._due(version, day)]
 
     def _due(self, version: VersionInfo, day: date) -> bool:
         """Whether somebody has to renew it: it is not replaced, and if it has expired, no version
@@ -342,27 +334,27 @@ class Documents:
         if version.expires is not None and version.force_until <= version.expires:
             return False  # replaced before it expired
         every = self._readable(self.store.history(version.collection, version.document))
-        return not any(one.status(day) == "current" for one in every)
+        return not any(other.status(day) == "current" for other in every)
 
     def _readable(self, versions: Sequence[VersionInfo]) -> list[VersionInfo]:
-        return [one for one in versions if self.reader.may_read(one)]
+        return [version for version in versions if self.reader.may_read(version)]
 
 
 def _holds(versions: Sequence[VersionInfo], text: str) -> bool:
     """Whether a text occurs in the versions that the reader may read; the store searches all."""
     words = text.lower()
-    titles = (one.title.lower() for one in versions)
+    titles = (version.title.lower() for version in versions)
     return bool(versions) and (
         words in versions[0].document.lower() or any(words in title for title in titles)
     )
 
 
-def _fits(one: Listed, view: View, day: date) -> bool:
-    current = one.status(day) == "current"
+def _fits(item: Listed, view: View, day: date) -> bool:
+    current = item.status(day) == "current"
     return {
         View.ALL: True,
-        View.CITED: one.citations.cited > 0,
-        View.NEVER: current and not one.citations.cited,
+        View.CITED: item.citations.cited > 0,
+        View.NEVER: current and not item.citations.cited,
         View.EXPIRED: not current,
     }[view]
 

@@ -6,8 +6,9 @@ not count more than the others.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -20,7 +21,7 @@ from suffice.log.log import SAMPLING
 from suffice.log.record import SALT, Entry, RecordFilter, find
 from suffice.log.setup import setup_of
 from suffice.log.tables import RECORDS
-from suffice.review.actions import JUDGEMENT, judged
+from suffice.review.actions import JUDGEMENT, Judged
 from suffice.review.case import DECIDED, Act
 from suffice.sql import sa
 from suffice.types import Action, Passage, Verdict
@@ -70,9 +71,9 @@ def estimate(strata: Sequence[Stratum], confidence: float = 0.95) -> Estimate:
     risk = (1 - confidence) / max(1, len(chance)) / 2
     ends = [_interval(item, risk) for item in strata]
     seen = any(item.judged for item in strata)
-    known = seen and all(item.judged or (item.probability and not item.drawn) for item in strata)
+    enough = seen and all(item.judged or (item.probability and not item.drawn) for item in strata)
     return Estimate(
-        rate=sum(_total(item) for item in strata) / population if known else None,
+        rate=sum(_total(item) for item in strata) / population if enough else None,
         low=sum(low for low, _ in ends) / population if population else 0.0,
         high=sum(high for _, high in ends) / population if population else 1.0,
         confidence=confidence,
@@ -119,40 +120,6 @@ def _last(low: int, high: int, holds: Callable[[int], bool]) -> int | None:
 _PORTION = 500
 
 
-@dataclass(slots=True)
-class _Count:
-    population: int = 0
-    drawn: int = 0
-    judged: int = 0
-    wrong: int = 0
-
-
-@dataclass(slots=True)
-class _Counts:
-    strata: dict[float, _Count] = field(default_factory=dict)
-
-    def of(self, probability: float) -> _Count:
-        return self.strata.setdefault(probability, _Count())
-
-
-def strata(connection: sa.Connection, choice: RecordFilter) -> list[Stratum]:
-    """Counts of the selected served answers and their judgements, by sampling probability."""
-    counts, acts = _Counts(), _acts(connection)
-    for id, probability, drawn in _served(connection, choice):
-        count = counts.of(probability)
-        count.population += 1
-        if not drawn:
-            continue
-        count.drawn += 1
-        judged = judgement(acts.get(id, ()))
-        count.judged += judged is not None
-        count.wrong += judged is False
-    return [
-        Stratum(probability, count.population, count.drawn, count.judged, count.wrong)
-        for probability, count in sorted(counts.strata.items())
-    ]
-
-
 @dataclass(frozen=True, slots=True)
 class Sampled:
     """A served answer and its sampling probability. `correct` is `None` if nobody judged it."""
@@ -170,22 +137,39 @@ def sampled(connection: sa.Connection, choice: RecordFilter) -> Iterator[Sampled
         yield Sampled(id, probability, drawn, judgement(acts.get(id, ())))
 
 
+def strata(connection: sa.Connection, choice: RecordFilter) -> list[Stratum]:
+    """Counts of the selected served answers and their judgements, by sampling probability."""
+    counts: dict[float, Counter[str]] = {}
+    for answer in sampled(connection, choice):
+        count = counts.setdefault(answer.probability, Counter())
+        count["population"] += 1
+        if answer.drawn:
+            count["drawn"] += 1
+            count["judged"] += answer.correct is not None
+            count["wrong"] += answer.correct is False
+    names = ("population", "drawn", "judged", "wrong")
+    return [
+        Stratum(probability, *(count[name] for name in names))
+        for probability, count in sorted(counts.items())
+    ]
+
+
 def _acts(connection: sa.Connection) -> dict[str, list[str]]:
     """The decisions on each record, in order."""
-    found: dict[str, list[str]] = {}
+    acts: dict[str, list[str]] = {}
     chosen = sa.select(RECORDS.c.id).where(RECORDS.c.kind.in_(DECIDED)).order_by(RECORDS.c.sequence)
     for id in connection.scalars(chosen):
-        found.setdefault(subject_of(id), []).append(role_of(id))
-    return found
+        acts.setdefault(subject_of(id), []).append(role_of(id))
+    return acts
 
 
 def judgement(acts: Sequence[str]) -> bool | None:
     """Whether a served answer was right as it was served; `None` if unjudged. The last decision
     that judges it counts. A confirmation agrees with the decision before it: of a withdrawn or
     corrected answer, it says that it was wrong."""
-    told = [_RIGHT[act] for act in acts if act in _RIGHT]
-    if told:
-        return told[-1]
+    judgements = [_RIGHT[act] for act in acts if act in _RIGHT]
+    if judgements:
+        return judgements[-1]
     return True if Act.CONFIRM.value in acts else None
 
 
@@ -202,9 +186,9 @@ def _served(connection: sa.Connection, choice: RecordFilter) -> Iterator[tuple[s
     field is parsed, because records can be large and numerous."""
     last = 0
     columns = sa.select(RECORDS.c.sequence, RECORDS.c.id, RECORDS.c.payload)
-    asked = choice.narrowed(columns).where(RECORDS.c.kind == VERDICT)
-    asked = asked.order_by(RECORDS.c.sequence).limit(_PORTION)
-    while rows := connection.execute(asked.where(RECORDS.c.sequence > last)).all():
+    query = choice.narrowed(columns).where(RECORDS.c.kind == VERDICT)
+    query = query.order_by(RECORDS.c.sequence).limit(_PORTION)
+    while rows := connection.execute(query.where(RECORDS.c.sequence > last)).all():
         for _, id, payload in rows:
             sampling = _field(payload)
             if sampling is not None:
@@ -216,8 +200,8 @@ def _field(payload: str) -> dict[str, float] | None:
     begin = f" {SAMPLING} "
     for line in reversed(payload.split("\n")):  # usually the last line
         if line.startswith(begin, SALT):
-            found: dict[str, float] = parse(line[SALT + len(begin) :])
-            return found
+            sampling: dict[str, float] = parse(line[SALT + len(begin) :])
+            return sampling
     return None
 
 
@@ -234,27 +218,27 @@ def labelled(
     def floors(setup: str) -> dict[str, Any]:
         settings = setup_of(find(connection, setup))[0].settings
         return {
-            name: {"gate": found.gate, "confidence": found.confidence}
+            name: {"gate": thresholds.gate, "confidence": thresholds.confidence}
             for name, served in (("serve", SERVE_ONLY), ("caveat", WITH_CAVEAT))
-            for found in (in_force(settings, served),)
+            for thresholds in (in_force(settings, served),)
         }
 
     rows, least = [], rate or 1.0
-    for one in sampled(connection, choice):
-        least = min(least, one.probability or 1.0)
-        if not one.drawn and one.probability > 0:
+    for answer in sampled(connection, choice):
+        least = min(least, answer.probability or 1.0)
+        if not answer.drawn and answer.probability > 0:
             continue
-        entry = find(connection, one.id)
+        entry = find(connection, answer.id)
         verdict = _covered(entry, reader)
         if verdict is None:
             continue
-        if not one.drawn:
+        if not answer.drawn:
             raise _never_drawn(entry)
         rows.append(
             {
                 **_row(entry, verdict),
-                "probability": one.probability,
-                **_judgement(connection, one, verdict),
+                "probability": answer.probability,
+                **_judgement(connection, answer, verdict),
                 "floor": floors(entry.fields()["setup"]),
             }
         )
@@ -271,15 +255,14 @@ def _never_drawn(entry: Entry) -> LabelsError:
     )
 
 
-def _judgement(connection: sa.Connection, one: Sampled, verdict: Verdict) -> dict[str, Any]:
+def _judgement(connection: sa.Connection, answer: Sampled, verdict: Verdict) -> dict[str, Any]:
     """Whether the answer is correct, and the claims that a reviewer judged. An answer with a claim
     that a reviewer found unsupported is not correct."""
-    if one.correct is None:
+    if answer.correct is None:
         return {"correct": None}
-    about = all_about(connection, one.id)
-    last = {
-        item.claim: item for item in (judged(e) for e in about if e.kind == JUDGEMENT and e.payload)
-    }
+    about = all_about(connection, answer.id)
+    judgements = [Judged.of(e) for e in about if e.kind == JUDGEMENT and e.payload]
+    last = {judged.claim: judged for judged in judgements}
     claims = [
         {
             "text": status.claim.text,
@@ -289,7 +272,7 @@ def _judgement(connection: sa.Connection, one: Sampled, verdict: Verdict) -> dic
         for status in claim_statuses(verdict)
         if status.n in last and verdict.action is not Action.CONFLICT  # its draft is not released
     ]
-    correct = one.correct and all(claim["correct"] for claim in claims)
+    correct = answer.correct and all(claim["correct"] for claim in claims)
     return {"correct": correct, **({"claims": claims} if claims else {})}
 
 
@@ -311,9 +294,9 @@ def _row(entry: Entry, verdict: Verdict) -> dict[str, Any]:
     return {
         "record": entry.id,
         "question": verdict.question,
-        "evidence": [dict(_passage(one)) for one in passages],
+        "evidence": [dict(_passage(passage)) for passage in passages],
         "answer": verdict.released,
-        "collection": next((one.collection for one in passages), "default"),
+        "collection": next((passage.collection for passage in passages), "default"),
         "scores": {
             "gate": verdict.gate.score,
             "confidence": confidence,

@@ -56,7 +56,7 @@ class Order(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class CaseFilter:
     """A selection of cases: waiting, `all`, or in one `state`; queued for one reason; with one
     priority or assignee (empty: any); with a queue record before a number. `skip` leaves out the
     first ones."""
@@ -123,7 +123,7 @@ class Queue(Follower[CaseChanges]):
 
 
 def selected(
-    connection: sa.Connection, wanted: Wanted, most: int, reader: Reader | None = None
+    connection: sa.Connection, wanted: CaseFilter, most: int, reader: Reader | None = None
 ) -> list[str]:
     """The ids of the selected decisions. With a reader, only cases that it may read."""
     query = _narrowed(sa.select(CASES.c.record), wanted, _allowed(connection, reader))
@@ -132,7 +132,7 @@ def selected(
 
 
 def following(
-    connection: sa.Connection, record: str, wanted: Wanted, reader: Reader | None = None
+    connection: sa.Connection, record: str, wanted: CaseFilter, reader: Reader | None = None
 ) -> str:
     """The id of the case after this one in a selection; after the last case, the first. Empty if
     there is no other case."""
@@ -162,7 +162,7 @@ def counted(connection: sa.Connection, reader: Reader | None = None) -> Counts:
 
 
 def _narrowed(
-    query: sa.Select[Any], wanted: Wanted, allowed: sa.ColumnElement[bool] | None
+    query: sa.Select[Any], wanted: CaseFilter, allowed: sa.ColumnElement[bool] | None
 ) -> sa.Select[Any]:
     table = CASES.c
     if wanted.state is not None:
@@ -189,10 +189,10 @@ def _order(order: Order) -> Sequence[sa.ColumnElement[Any]]:
 
 
 def _after(here: sa.Row[Any], order: Order) -> sa.ColumnElement[bool]:
-    table, sequence = CASES.c, int(here.sequence)
+    table, number = CASES.c, int(here.sequence)
     if order is Order.NEWEST:
-        return table.sequence < sequence
-    later = table.sequence > sequence
+        return table.sequence < number
+    later = table.sequence > number
     if order is Order.OLDEST:
         return later
     urgency = int(here.priority)
@@ -238,8 +238,9 @@ def _row(connection: sa.Connection, id: str) -> dict[str, Any] | None:
 
 def _saves(connection: sa.Connection) -> Any:
     new = upsert(connection, CASES)
-    names = [column.name for column in CASES.c if column.name != "record"]
-    changed = {name: new.excluded[name] for name in names}
+    changed = {
+        column.name: new.excluded[column.name] for column in CASES.c if column.name != "record"
+    }
     return new.on_conflict_do_update(index_elements=["record"], set_=changed)
 
 

@@ -9,16 +9,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from itertools import islice
 from typing import Any
 
 from suffice.access.visibility import Reader
 from suffice.errors import ReviewError, ReviewTaken, StoreError
 from suffice.log.decision import (
-    GAP,
     QUEUE,
     Decision,
     Filing,
@@ -26,25 +24,22 @@ from suffice.log.decision import (
     all_about,
     decision_of,
     find_decision,
-    has_record_about,
     of_verdict,
     record_missing,
     role_of,
-    subject_in,
     subject_of,
-    value_of,
 )
-from suffice.log.follower import ERASURE
 from suffice.log.log import NOWHERE, PAGE, Log, Why
 from suffice.log.record import Entry, Record, RecordFilter, entry_of, find
 from suffice.log.tables import RECORDS
 from suffice.log.trace import Trace
-from suffice.review.actions import LONGEST, MARK, Action, Mark, Marked, marked
+from suffice.review.actions import LONGEST, MARK, Mark, Marked, ReviewAction
 from suffice.review.case import DECIDED, FEEDBACK, Act, Case, Rating, case_of, note
+from suffice.review.gaps import Gap, gaps
 from suffice.review.labels import Estimate, estimate, labelled, strata
-from suffice.review.queue import Counts, Queue, Wanted, counted, following, selected
+from suffice.review.queue import CaseFilter, Counts, Queue, counted, following, selected
 from suffice.sql import sa
-from suffice.types import Source, Verdict
+from suffice.types import Verdict
 
 
 def check_reason(act: Act, reason: str, by: str) -> None:
@@ -72,26 +67,23 @@ def check_allowed(case: Case, act: Act, text: str = "") -> None:
     _not_against_claims(case, act)
     if act in (Act.CONFIRM, Act.DISMISS):
         return
-    name, seen = case.entry.id, case.seen
-    if seen is None:
+    name, recorded = case.entry.id, case.recorded
+    if recorded is None:
         raise ReviewError(case.lacking, remedy="Confirm or dismiss it.")
-    first = decision_of(case.entry).verdict
-    out = seen.verdict is not None and seen.verdict.served
-    answered = first is not None and bool(first.released or (first.draft and first.draft.text))
     if act is Act.CORRECT:
-        _correctable(case, first, text)
-    if act is Act.WITHDRAW and not out:
+        _correctable(case, recorded.verdict, text)
+    if act is Act.WITHDRAW and not case.released:
         raise ReviewError(
             f"Record {name} has no released answer to withdraw.", remedy="Confirm or dismiss it."
         )
-    if act is Act.RELEASE and out:
+    if act is Act.RELEASE and case.released:
         raise ReviewError(f"The answer of record {name} is already released.", remedy="Confirm it.")
-    if act is Act.RELEASE and not answered:
+    if act is Act.RELEASE and not case.drafted:
         raise ReviewError(
             f"Record {name} has no answer to release.",
             remedy=f"To have an answer written, run: suffice review decide {name} open",
         )
-    if act is Act.OPEN and (answered or seen.gate.open):
+    if act is Act.OPEN and (case.drafted or recorded.gate.open):
         raise ReviewError(
             f"The gate of record {name} was already open.",
             remedy="Release or withdraw the answer instead.",
@@ -115,122 +107,13 @@ def _not_against_claims(case: Case, act: Act) -> None:
     verdict = case.verdict
     drafted = verdict.draft.text.strip() if verdict and verdict.draft else ""
     right = act is Act.CONFIRM and verdict is not None and verdict.released.strip() == drafted != ""
-    wrong = [str(n) for n, one in sorted(case.judgements.items()) if not one.supported]
+    wrong = [str(n) for n, judged in sorted(case.judgements.items()) if not judged.supported]
     if wrong and (right or act is Act.RELEASE):
         raise ReviewError(
             f"Claim {', '.join(wrong)} is judged as not supported, so the answer cannot be "
             "released as it was drafted.",
             remedy="Correct or withdraw the answer, or change the judgement of the claim.",
         )
-
-
-def marked_passages(
-    connection: sa.Connection,
-    reader: Reader | None = None,
-    *,
-    collection: str = "",
-    document: str = "",
-) -> list[Marked]:
-    """The passages whose last mark says that they are wrong or stale, newest mark first. A passage
-    belongs to one version, so a new version of the document starts without marks. With a reader,
-    only those that it may read."""
-    asked = sa.select(RECORDS).where(RECORDS.c.kind == MARK).order_by(RECORDS.c.sequence)
-    last: dict[tuple[str, str], Marked] = {}
-    for entry in map(entry_of, connection.execute(asked)):
-        if entry.payload:  # empty: erased
-            one = marked(entry)
-            last.pop((one.collection, one.passage), None)
-            last[one.collection, one.passage] = one
-    return [
-        one
-        for one in reversed(last.values())
-        if one.mark is not Mark.NONE
-        and (not collection or one.collection == collection)
-        and (not document or one.document == document)
-        and (reader is None or reader.may_use(one.collection, one.access))
-    ]
-
-
-_SUFFIX = f".{GAP}"
-LOOKED_AT = 10_000
-"""The number of gap records to group, newest first; older ones are ignored."""
-
-
-@dataclass(frozen=True, slots=True)
-class Gap:
-    """A question in its latest wording, how often it was asked, what was missing, and the nearest
-    sources at the time. `records` are the ids of the decisions, and `times` their times, newest
-    first."""
-
-    question: str
-    count: int
-    first: str
-    last: str
-    missing: tuple[str, ...]
-    nearest: tuple[Source, ...]
-    records: tuple[str, ...]
-    times: tuple[str, ...] = ()
-
-
-def last_change(connection: sa.Connection) -> int:
-    """The number of the last record that may change the gaps; 0 if there is none."""
-    number = RECORDS.c.sequence
-    newest = (
-        connection.scalar(
-            sa.select(number).where(RECORDS.c.kind == kind).order_by(number.desc()).limit(1)
-        )
-        for kind in (GAP, *DECIDED, ERASURE)
-    )
-    return max((one for one in newest if one is not None), default=0)
-
-
-def gaps(
-    connection: sa.Connection,
-    choice: RecordFilter,
-    most: int,
-    reader: Reader | None = None,
-    looked_at: int = LOOKED_AT,
-) -> list[Gap]:
-    """The unsettled gaps among the newest records (`looked_at`); opening, releasing or dismissing
-    the decision settles a gap."""
-    settled = has_record_about(subject_in(RECORDS, _SUFFIX), DECIDED, but=Act.CONFIRM.value)
-    asked = choice.narrowed(sa.select(RECORDS)).where(RECORDS.c.kind == GAP, sa.not_(settled))
-    rows = connection.execute(asked.order_by(RECORDS.c.sequence.desc()))
-    # The limit counts only records that the reader may know of.
-    known = (one for one in map(entry_of, rows) if _knows(connection, one, reader))
-    groups: dict[str, list[Entry]] = {}
-    for entry in islice(known, looked_at):
-        groups.setdefault(_same(entry.fields().get("question", "")), []).append(entry)
-    largest = sorted(groups.values(), key=lambda group: (-len(group), -group[0].sequence))
-    return [_gap(group) for group in largest[:most]]
-
-
-def _knows(connection: sa.Connection, gap: Entry, reader: Reader | None) -> bool:
-    return reader is None or reader.may_know(find(connection, subject_of(gap.id)))
-
-
-def _same(question: str) -> str:
-    """The key under which questions are grouped: their words, ignoring case and punctuation."""
-    return " ".join(question.casefold().split()).rstrip("?!. ")
-
-
-def _gap(group: Sequence[Entry]) -> Gap:
-    newest = group[0]
-    fields = newest.fields()
-    return Gap(
-        question=fields.get("question", ""),
-        count=len(group),
-        first=group[-1].time,
-        last=newest.time,
-        missing=tuple(fields.get("missing", ())),
-        nearest=value_of(tuple[Source, ...], fields.get("nearest", ())),
-        records=tuple(_ids(group)),
-        times=tuple(entry.time for entry in group),
-    )
-
-
-def _ids(group: Iterable[Entry]) -> list[str]:
-    return [subject_of(entry.id) for entry in group]
 
 
 Writes = Callable[[Decision, str], tuple[Verdict, Trace]]
@@ -252,14 +135,14 @@ class Review:
     log: Log
 
     def queue(
-        self, wanted: Wanted | None = None, most: int = PAGE, reader: Reader | None = None
+        self, wanted: CaseFilter | None = None, most: int = PAGE, reader: Reader | None = None
     ) -> list[Case]:
         """A selection of the review queue; with a reader, only cases that it may read."""
         Queue(self.log.database).catch_up()
         with self.log.database.reading() as connection:
-            ids = selected(connection, wanted or Wanted(), most, reader)
-            found = [find(connection, id) for id in ids]
-            return [case_of(entry, all_about(connection, entry.id)) for entry in found]
+            ids = selected(connection, wanted or CaseFilter(), most, reader)
+            entries = [find(connection, id) for id in ids]
+            return [case_of(entry, all_about(connection, entry.id)) for entry in entries]
 
     def counts(self, reader: Reader | None = None) -> Counts:
         """The number of cases by state, reason and assignee."""
@@ -267,23 +150,40 @@ class Review:
         with self.log.database.reading() as connection:
             return counted(connection, reader)
 
-    def next(self, name: str, wanted: Wanted | None = None, reader: Reader | None = None) -> str:
+    def next(
+        self, name: str, wanted: CaseFilter | None = None, reader: Reader | None = None
+    ) -> str:
         """The id of the case after this one in a selection; empty if there is no other."""
         Queue(self.log.database).catch_up()
         with self.log.database.reading() as connection:
-            return following(connection, name, wanted or Wanted(), reader)
+            return following(connection, name, wanted or CaseFilter(), reader)
 
     def marked_passages(
         self, reader: Reader | None = None, *, collection: str = "", document: str = ""
     ) -> list[Marked]:
-        """The passages that reviewers marked as wrong or stale, newest mark first."""
+        """The passages whose last mark says that they are wrong or stale, newest mark first. A
+        passage belongs to one version, so a new version of the document starts without marks."""
+        query = sa.select(RECORDS).where(RECORDS.c.kind == MARK).order_by(RECORDS.c.sequence)
+        last: dict[tuple[str, str], Marked] = {}
         with self.log.database.reading() as connection:
-            return marked_passages(connection, reader, collection=collection, document=document)
+            for entry in map(entry_of, connection.execute(query)):
+                if entry.payload:  # empty: erased
+                    mark = Marked.of(entry)
+                    last.pop((mark.collection, mark.passage), None)
+                    last[mark.collection, mark.passage] = mark
+        return [
+            mark
+            for mark in reversed(last.values())
+            if mark.mark is not Mark.NONE
+            and (not collection or mark.collection == collection)
+            and (not document or mark.document == document)
+            and (reader is None or reader.may_use(mark.collection, mark.access))
+        ]
 
     def case(self, name: str, reader: Reader | None = None) -> Case:
         """The case of a decision, by its id or number; it need not be in the queue."""
         with self.log.database.reading() as connection:
-            entry = _known(connection, name, reader)
+            entry = _find(connection, name, reader)
             return case_of(entry, all_about(connection, entry.id))
 
     def decide(
@@ -316,7 +216,7 @@ class Review:
     def act(
         self,
         name: str,
-        action: Action,
+        action: ReviewAction,
         *,
         by: str,
         reader: Reader | None = None,
@@ -326,10 +226,10 @@ class Review:
         case = self.case(name, reader)
         if not by.strip():
             raise ReviewError("The action requires a name.", remedy="Give the reviewer's name.")
-        if case.seen is None:
+        if case.recorded is None:
             raise ReviewError(case.lacking, remedy="Confirm or dismiss it.")
         role = type(action).__name__.lower().removesuffix("passage")
-        record = about(case.entry, action.kind, action.fields(case.seen), by=by, role=role)
+        record = about(case.entry, action.kind, action.fields(case.recorded), by=by, role=role)
         self._append_if_first(case, seen, action.taken_by, record)
         return record.id
 
@@ -371,7 +271,7 @@ class Review:
         down is queued for review."""
         check_length("comment", comment)
         with self.log.database.reading() as connection:
-            entry = _known(connection, name, reader)
+            entry = _find(connection, name, reader)
         record = about(entry, FEEDBACK, {"rating": rating.value, "comment": comment}, by=by)
         self.log.append(record, *([_complaint(entry)] if rating is Rating.DOWN else ()))
         return record.id
@@ -409,7 +309,7 @@ class Review:
 
 def _first(entry: Entry, seen: int, takes: Takes, connection: sa.Connection) -> None:
     """Raise if another reviewer acted first."""
-    later = [one for one in all_about(connection, entry.id)[seen:] if takes(one)]
+    later = [record for record in all_about(connection, entry.id)[seen:] if takes(record)]
     if later:
         other = later[-1]
         who = other.caller or "Somebody"
@@ -436,7 +336,7 @@ def _complaint(entry: Entry) -> Record:
     return Record(QUEUE, fields, entry.caller, entry.tag, f"{entry.id}.{QUEUE}", once=True)
 
 
-def _known(connection: sa.Connection, name: str, reader: Reader | None) -> Entry:
+def _find(connection: sa.Connection, name: str, reader: Reader | None) -> Entry:
     """The record of a decision. If the reader may not know about it, it is reported as missing, as
     if there were no such record. Only those who audit the log find records by their numbers."""
     if reader is None:

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 
-from suffice.access.accounts import network_of
 from suffice.access.keys import Principal
 from suffice.access.quotas import COUNTED, Admission, Left, Quotas, Usage, team_holder, team_of
+from suffice.access.sign_in import network_of
 from suffice.server.errors import ApiError, busy
 from suffice.settings import LimitSettings
 

@@ -20,7 +20,7 @@ from h11._receivebuffer import ReceiveBuffer
 from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from suffice.access.accounts import network_of
+from suffice.access.sign_in import network_of
 from suffice.errors import SettingsError
 from suffice.evidence.library import Library
 from suffice.server.app import create_app

@@ -32,7 +32,7 @@ from suffice.log.log import Log, Why
 from suffice.log.record import Record, RecordFilter
 from suffice.log.setup import Setup
 from suffice.models.verifier import Pair, SufficiencyScore, SupportScore, Thresholds
-from suffice.review.queue import Wanted
+from suffice.review.queue import CaseFilter
 from suffice.review.review import Review
 from suffice.settings import (
     LlmSettings,
@@ -64,7 +64,7 @@ def test_served_and_withheld_answers_are_sampled_each_week(log: Log, clock: Movi
     assert watch.sample() == 0
     clock.later(days=1)
     assert [one.sample() for one in (watch, watch)] == [8, 0]
-    drawn = Review(log).queue(Wanted(why=Why.WEEKLY), 100)
+    drawn = Review(log).queue(CaseFilter(why=Why.WEEKLY), 100)
     served = [one for one in drawn if one.verdict is not None and one.verdict.served]
     withheld = [one for one in drawn if one not in served]
     assert (len(served), len(withheld)) == (5, 3)
@@ -99,7 +99,7 @@ def test_served_answers_that_are_sampled_already_are_not_sampled_twice(
     write(log, [answer() for _ in range(5)] + [refusal() for _ in range(5)])
     clock.later(days=7)
     assert watch.sample() == 5
-    weekly = Review(log).queue(Wanted(why=Why.WEEKLY), 100)
+    weekly = Review(log).queue(CaseFilter(why=Why.WEEKLY), 100)
     assert not any(one.verdict is not None and one.verdict.served for one in weekly)
     log.close()
     log.database.close()

@@ -24,7 +24,7 @@ from suffice.log.index import DecisionIndex
 from suffice.log.log import Log
 from suffice.log.record import Record, RecordFilter
 from suffice.log.verify import Verified
-from suffice.server.ui import documents_page
+from suffice.server.ui import gaps_page
 from suffice.server.ui.page import PageContext
 from suffice.settings import RouteSettings, ServerSettings, Settings
 from tests.conftest import HANDBOOK
@@ -361,14 +361,14 @@ def test_a_check_of_gaps_is_for_reviewers_admitted_and_alone(
     assert "Check which are still open" not in served.text("viewer", path)
     with served.as_("viewer") as client:
         assert client.post(path).status_code == 403
-    asking, started, go_on = documents_page._asking, threading.Event(), threading.Event()
+    asking, started, go_on = gaps_page._asking, threading.Event(), threading.Event()
 
     def slow(context: PageContext) -> Answered:
         started.set()
         assert go_on.wait(PATIENCE)
         return asking(context)
 
-    monkeypatch.setattr(documents_page, "_asking", slow)
+    monkeypatch.setattr(gaps_page, "_asking", slow)
     work = served.gateway.inner.work
     until(lambda: work.under_way == 0)
     with ThreadPoolExecutor(1) as threads:
@@ -394,9 +394,9 @@ def test_topics_are_grouped_once_for_each_reader(
         grouped += 1
         return backlog(*args)
 
-    monkeypatch.setattr(documents_page, "backlog", counted)
+    monkeypatch.setattr(gaps_page, "backlog", counted)
     # The hour is part of the cache key: it must not change during the test.
-    monkeypatch.setattr(documents_page, "now", lambda: datetime(2026, 1, 5, tzinfo=UTC))
+    monkeypatch.setattr(gaps_page, "now", lambda: datetime(2026, 1, 5, tzinfo=UTC))
     served.ask("web", "Who won the chess title in 1972?")
     log = served.gateway.inner.log
     assert log is not None

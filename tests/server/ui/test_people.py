@@ -6,8 +6,9 @@ import re
 
 import pytest
 
-from suffice.access.accounts import Accounts, Attempt, Attempts
+from suffice.access.accounts import Accounts
 from suffice.access.keys import Principals
+from suffice.access.sign_in import Attempts, SignInAttempt
 from suffice.evidence.library import Library
 from suffice.log.log import Log
 from tests.server.gateway import RunningGateway
@@ -135,7 +136,7 @@ def test_the_current_password_cannot_be_guessed_in_a_session(
 ) -> None:
     database = site_library.store.database
     Accounts(database).add("mabel", PASSWORD)
-    attempts, here = Attempts(database), Attempt("127.0.0.1", "mabel")
+    attempts, here = Attempts(database), SignInAttempt("127.0.0.1", "mabel")
     new = {"new": "another long password", "again": "another long password"}
     with signed_in(site, "mabel") as mabel:
         wrong = mabel.submit("/ui/password", "/ui/password", old="not it", **new)

@@ -12,9 +12,10 @@ from typing import Any
 import pytest
 from sqlalchemy import delete, select
 
-from suffice.access.accounts import Accounts, Attempt, Attempts
+from suffice.access.accounts import Accounts
 from suffice.access.identity import signed_headers
 from suffice.access.keys import Principals
+from suffice.access.sign_in import Attempts, SignInAttempt
 from suffice.evidence.library import Library
 from suffice.log.log import Log
 from suffice.log.tables import SIGN_IN_FAILURES
@@ -114,7 +115,7 @@ def test_after_many_failures_even_the_right_password_waits(
     database = site_library.store.database
     if name == "ada-locked":
         Accounts(database).add(name, PASSWORD)
-    attempts, here = Attempts(database), Attempt("127.0.0.1", name)
+    attempts, here = Attempts(database), SignInAttempt("127.0.0.1", name)
     with Visitor(site) as visitor:
         assert visitor.sign_in(name=name, password="a wrong password").status_code == 401
         with database.reading() as connection:
@@ -136,7 +137,7 @@ def test_a_sign_in_forgets_the_failures_before_it(
 ) -> None:
     database = site_library.store.database
     Accounts(database).add("ada-clumsy", PASSWORD)
-    here = Attempt("127.0.0.1", "ada-clumsy")
+    here = SignInAttempt("127.0.0.1", "ada-clumsy")
 
     def counted() -> dict[str, int]:
         table = SIGN_IN_FAILURES.c
@@ -172,7 +173,7 @@ def test_many_attempts_at_once_do_not_escape_the_lock_out(
     locked."""
     database = site_library.store.database
     Accounts(database).add("ada-rushed", PASSWORD)
-    here = Attempt("127.0.0.1", "ada-rushed")
+    here = SignInAttempt("127.0.0.1", "ada-rushed")
     for _ in range(4):
         Attempts(database).failed(here)
     under_way, counted, go = Counter[str](), threading.Lock(), threading.Event()

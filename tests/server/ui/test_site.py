@@ -10,7 +10,8 @@ from typing import Any, cast
 import pytest
 
 from suffice.server.ui import site as site_module
-from suffice.server.ui.site import LongJobRunning, Overloaded, Site
+from suffice.server.ui.security import PageError
+from suffice.server.ui.site import Site
 from tests.waiting import PATIENCE
 
 
@@ -49,14 +50,14 @@ def test_abandoned_work_counts_until_its_thread_is_done(
     async def scenario() -> None:
         work = Slow()
         await abandoned(site.run, work)
-        with pytest.raises(Overloaded):
+        with pytest.raises(PageError, match="Too many pages"):
             await site.run(lambda: None)
         work.go_on.set()
         async with asyncio.timeout(PATIENCE):
             while True:
                 try:
                     return await site.run(lambda: None)
-                except Overloaded:
+                except PageError:
                     await asyncio.sleep(0.01)
 
     asyncio.run(scenario())
@@ -66,7 +67,7 @@ def test_one_long_job_runs_at_a_time_and_holds_no_thread_of_the_pages(site: Site
     async def scenario() -> None:
         work = Slow()
         await abandoned(site.run_long, work)
-        with pytest.raises(LongJobRunning):
+        with pytest.raises(PageError, match="Another job"):
             await site.run_long(lambda: 1)
         assert await site.run(lambda: 2) == 2
         work.go_on.set()
@@ -75,7 +76,7 @@ def test_one_long_job_runs_at_a_time_and_holds_no_thread_of_the_pages(site: Site
                 try:
                     assert await site.run_long(lambda: 3) == 3
                     return
-                except LongJobRunning:
+                except PageError:
                     await asyncio.sleep(0.01)
 
     asyncio.run(scenario())

@@ -15,7 +15,7 @@ import numpy as np
 from suffice.evidence.rows import Vectors
 from suffice.log.chain import timestamp
 from suffice.models.embedder import Embedder
-from suffice.review.review import Gap
+from suffice.review.gaps import Gap
 from suffice.types import Source
 
 SIMILAR = 0.40

@@ -9,11 +9,13 @@ from suffice.access.keys import Role
 from suffice.server.ui import (
     case,
     documents_page,
+    gaps_page,
     guarantee,
     overview,
     people,
     record_page,
     settings_page,
+    sign_in,
     try_it,
 )
 from suffice.server.ui.page import PageContext, page
@@ -38,19 +40,16 @@ def ui_routes(site: Site) -> list[BaseRoute]:
     return [
         Route("/", page(start, Role.VIEWER)),
         Route("/static/{name}", site.static.serve),
-        *people.SIGN_IN_ROUTES,
+        *sign_in.ROUTES,
         *overview.ROUTES,
-        *record_page.LOG_ROUTES,
         *record_page.ROUTES,
         *documents_page.ROUTES,
         *guarantee.ROUTES,
-        *documents_page.GAPS_ROUTES,
+        *gaps_page.ROUTES,
         *try_it.ROUTES,
-        *case.QUEUE_ROUTES,
         *case.ROUTES,
         *settings_page.ROUTES,
         *people.ROUTES,
-        *try_it.GUIDE_ROUTES,
         Route("/{path:path}", page(missing, Role.VIEWER), methods=["GET", "POST"]),
     ]
 

@@ -62,11 +62,11 @@ class Browser:
     @classmethod
     def new(cls, request: Request, site: Site) -> Browser:
         """A browser without a person."""
-        behind_proxy = site.gateway.state.settings.server.site.behind_proxy
-        known = security.cookie(request, security.VISITOR)
-        secret = known or security.new_secret()
+        behind_proxy = site.settings.server.site.behind_proxy
+        visitor = security.cookie(request, security.VISITOR)
+        secret = visitor or security.new_secret()
         secure = security.encrypted(request, behind_proxy)
-        return cls(request, None, secret, secure, fresh=not known)
+        return cls(request, None, secret, secure, fresh=not visitor)
 
     @property
     def csrf(self) -> str:
@@ -94,9 +94,9 @@ async def browser_of(request: Request, site: Site) -> Browser:
         if secret_in(request.headers).startswith(KEY_PREFIX):
             return browser.of(await identified(authenticator, request.headers))
         if token := security.cookie(request, security.SESSION):
-            found = await _signed_in(browser, token, site)
-            if found is not None:
-                return found
+            signed_in = await _signed_in(browser, token, site)
+            if signed_in is not None:
+                return signed_in
     except ApiError as problem:
         raise PageError(problem.status, "Not signed in", problem.message) from None
     return await _local(browser, site)
@@ -131,5 +131,5 @@ async def _local(browser: Browser, site: Site) -> Browser:
         if problem.status == 403:  # a foreign host name: DNS rebinding
             raise PageError(403, "Not allowed", problem.message) from None
         return browser
-    role = site.gateway.state.settings.server.site.local_role
+    role = site.settings.server.site.local_role
     return browser.of(local_user(role)) if caller == ANYONE else browser

@@ -1,13 +1,12 @@
-"""One case of the review queue: the question, the draft claim by claim, its evidence, and what a
-reviewer can decide.
-"""
+"""`/ui/queue`: the review queue, and one case of it: the question, the draft claim by claim, its
+evidence, and what a reviewer can decide."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import Enum
 from typing import Any, TypeVar
@@ -23,30 +22,35 @@ from suffice.errors import ReviewError, ReviewTaken, StoreError
 from suffice.evidence.index import Filter
 from suffice.gate.gate import GateResult
 from suffice.log.chain import read_time
-from suffice.log.decision import Decision, decision_of
+from suffice.log.decision import Decision
 from suffice.log.log import Why
 from suffice.log.trace import Trace
 from suffice.review.actions import (
     LONGEST_NAME,
     Assign,
     Judge,
-    Judged,
     Judgement,
     Mark,
-    Marked,
     MarkPassage,
     Prioritize,
     Priority,
     Remark,
-    edited,
+    ReviewAction,
 )
-from suffice.review.actions import Action as ReviewAction
 from suffice.review.case import Act, Case, State
-from suffice.review.queue import Counts, Order, Wanted
+from suffice.review.queue import CaseFilter, Counts, Order
 from suffice.review.review import Review
 from suffice.server.openai.completion import Disclosure
 from suffice.server.route import Route as GatewayRoute
-from suffice.server.ui.page import Form, PageContext, page, record_export
+from suffice.server.ui.page import (
+    Form,
+    PageContext,
+    attachment,
+    log_of,
+    missing_as,
+    page,
+    record_export,
+)
 from suffice.server.ui.security import PageError
 from suffice.server.ui.verdict_view import VerdictView, view_of
 from suffice.types import Action, Verdict
@@ -59,7 +63,9 @@ async def open_gate(
     are at work, so it waits in the same queue as the requests of the gateway."""
     route, entry, person = _route(context, case), case.entry, context.person
     labels = frozenset(
-        label for one in entry.fields().get("passages", ()) for label in one.get("access", ())
+        label
+        for passage in entry.fields().get("passages", ())
+        for label in passage.get("access", ())
     )
     allowed = Filter(collection=route.settings.collection, labels=labels)
     caller = Caller(allowed, entry.caller, entry.tag)
@@ -86,15 +92,15 @@ async def open_gate(
 def _route(context: PageContext, case: Case) -> GatewayRoute:
     """A route for the collection that the passages of the case are from."""
     passages = case.entry.fields().get("passages", ())
-    collection = next((one.get("collection", "default") for one in passages), "default")
+    collection = next((item.get("collection", "default") for item in passages), "default")
     routes = context.gateway.state.routes.values()
-    found = [one for one in routes if one.settings.collection == collection]
-    if not found:
+    fitting = [item for item in routes if item.settings.collection == collection]
+    if not fitting:
         raise ReviewError(
             f"No route of this gateway searches the collection '{collection}'.",
             remedy=f"Run: suffice review decide {case.entry.id} open --reason REASON",
         )
-    return found[0]
+    return fitting[0]
 
 
 E = TypeVar("E", bound=Enum)
@@ -137,12 +143,14 @@ class Filters:
             min(max(at, 1), _LAST_PAGE),
         )
 
-    def wanted(self, me: str) -> Wanted:
-        return Wanted(
+    def wanted(self, me: str) -> CaseFilter:
+        return CaseFilter(
             all=self.view == "all",
             why=_member(Why, self.why),
             state=_member(State, self.view),
-            priority=next((one for one in Priority if one.name.lower() == self.priority), None),
+            priority=next(
+                (priority for priority in Priority if priority.name.lower() == self.priority), None
+            ),
             assignee=me if self.view == "mine" else self.assignee,
             order=_member(Order, self.order) or Order.PRIORITY,
             skip=(self.page - 1) * PAGE,
@@ -152,19 +160,8 @@ class Filters:
         """The list with other filters; a new filter starts at the first page."""
         usual = Filters()
         now = {name: getattr(self, name) for name in self.__slots__} | {"page": 1} | changed
-        kept = {name: one for name, one in now.items() if one != getattr(usual, name)}
-        return f"{PATH}?{urlencode(kept)}" if kept else PATH
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """A case in the list."""
-
-    case: Case
-    question: str
-    outcome: str
-    why: tuple[str, ...]
-    age: str
+        values = {name: value for name, value in now.items() if value != getattr(usual, name)}
+        return f"{PATH}?{urlencode(values)}" if values else PATH
 
 
 async def show_queue(context: PageContext) -> Response:
@@ -173,26 +170,27 @@ async def show_queue(context: PageContext) -> Response:
     review, person = review_of(context), context.person
     wanted = filters.wanted(person.name)
 
-    def found() -> tuple[list[Case], Counts]:
-        cases = review.queue(wanted, PAGE + 1, person.reader)
-        return cases, review.counts(person.reader)
-
-    cases, counts = await context.run(found)
+    cases = await context.run(review.queue, wanted, PAGE + 1, person.reader)
+    counts = await context.run(review.counts, person.reader)
     return context.render(
         "queue.html",
         filters=filters,
-        lines=[line_of(case) for case in cases[:PAGE]],
+        cases=cases[:PAGE],
+        reasons=reasons,
+        age=age,
         more=len(cases) > PAGE,
         counts=counts,
         views=_views(counts, person.name),
         whys=[(why.value, f"{WHY[why]} ({counts.why[why]})") for why in Why],
-        priorities=[(one.name.lower(), one.name.lower()) for one in reversed(Priority)],
+        priorities=[
+            (priority.name.lower(), priority.name.lower()) for priority in reversed(Priority)
+        ],
         assignees=[(name, f"{name} ({n})") for name, n in sorted(counts.assignees.items())],
         first=PAGE * (filters.page - 1) + 1,
     )
 
 
-async def labels(context: PageContext) -> Response:
+async def download_labels(context: PageContext) -> Response:
     """The judged answers as JSON lines for `suffice calibrate`."""
     review, reader = review_of(context), context.person.reader
 
@@ -200,34 +198,18 @@ async def labels(context: PageContext) -> Response:
         rows = review.labels(reader=reader)
         return "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows).encode()
 
-    body = await context.run_long(written)
+    body = await context.site.run_long(written)
     await record_export(context, "labels", rows=body.count(b"\n"))
-    headers = {"Content-Disposition": 'attachment; filename="labels.jsonl"'}
-    return Response(body, 200, headers, "application/jsonl; charset=utf-8")
+    return attachment(body, "labels.jsonl", "application/jsonl; charset=utf-8")
 
 
 def review_of(context: PageContext) -> Review:
-    log = context.gateway.log
-    if log is None:
-        raise PageError(
-            404,
-            "No records",
-            "This gateway keeps no records, so there is nothing to review.",
-            "Set record.enabled to auto in the settings.",
-        )
-    return Review(log)
-
-
-def line_of(case: Case) -> Line:
-    outcome = case.verdict.action.value if case.verdict else ""
-    outcome = outcome or (case.seen.gate.level.value if case.seen else "")
-    question = str(case.entry.fields().get("question", ""))
-    return Line(case, question, outcome, reasons(case), age(case.queued_at or case.entry.time))
+    return Review(log_of(context))
 
 
 def reasons(case: Case) -> tuple[str, ...]:
     words: dict[str, str] = {why.value: text for why, text in WHY.items()}
-    return tuple(words.get(one, one) for one in case.why)
+    return tuple(words.get(why, why) for why in case.why)
 
 
 def age(time: str, now: datetime | None = None) -> str:
@@ -252,105 +234,37 @@ def _views(counts: Counts, me: str) -> list[tuple[str, str, int]]:
 
 
 def _member(kind: type[E], value: str) -> E | None:
-    return next((one for one in kind if one.value == value), None)
+    return next((member for member in kind if member.value == value), None)
 
 
-QUEUE_ROUTES = [
-    Route("/queue", page(show_queue, Role.REVIEWER)),
-    Route("/queue/labels.jsonl", page(labels, Role.REVIEWER), methods=["POST"]),
-]
+_NEXT = CaseFilter(order=Order.PRIORITY)
 
 
-_NEXT = Wanted(order=Order.PRIORITY)
-
-
-@dataclass(frozen=True, slots=True)
-class CaseView:
-    """Everything that the page shows of a case. `draft` is the decision as it was recorded, `out`
-    whether an answer is released now, `answer` the text that a release would give."""
-
-    case: Case
-    draft: VerdictView
-    out: bool
-    answer: str
-    reason: str
-    age: str
-    why: tuple[str, ...]
-    next: str
-    marks: Mapping[str, Marked]
-
-    @property
-    def judgements(self) -> Mapping[int, Judged]:
-        return self.case.judgements
-
-    @property
-    def drafted(self) -> str:
-        """The text as it was drafted or released."""
-        verdict = self.draft.verdict
-        return verdict.released or (verdict.draft.text if verdict.draft else "")
-
-    @property
-    def changed(self) -> bool:
-        """Whether a release would give other words than before."""
-        now = self.case.verdict
-        return self.answer != (now.released if now and self.out else self.drafted)
-
-    @property
-    def shut(self) -> bool:
-        """Whether the gate was closed, so that nothing was drafted."""
-        return not self.draft.verdict.gate.open and not self.drafted
-
-    @property
-    def answers(self) -> bool:
-        """Whether the case has a verdict, not a gate decision alone."""
-        return self.case.verdict is not None
-
-
-def case_view(review: Review, name: str, reader: Reader) -> CaseView:
-    """The view of a case; raise `StoreError` if the reader may not read all of it."""
+def complete_case(review: Review, name: str, reader: Reader) -> Case:
+    """The case; raise `StoreError` if the reader may not read all of it."""
     case = review.case(name, reader)
-    if case.seen is None:
+    if case.recorded is None:
         raise StoreError(case.lacking)
-    recorded = decision_of(case.entry)
-    verdict = recorded.verdict or Verdict(
+    return case
+
+
+def drafted_verdict(recorded: Decision) -> Verdict:
+    """The verdict as it was recorded; for a gate decision alone, one that waits for a person."""
+    return recorded.verdict or Verdict(
         recorded.evidence.question,
         Action.REVIEW,
         " ".join(recorded.gate.reasons),
         recorded.gate,
         recorded.evidence,
     )
-    now = case.verdict
-    out = now is not None and now.served
-    return CaseView(
-        case,
-        view_of(verdict, Disclosure.ALL),
-        out,
-        _answer(verdict, now, case),
-        _summary(case),
-        age(case.queued_at or case.entry.time),
-        reasons(case),
-        review.next(case.entry.id, _NEXT, reader),
-        {one.passage: one for one in case.marks if one.mark is not Mark.NONE},
-    )
 
 
-def _answer(verdict: Verdict, now: Verdict | None, case: Case) -> str:
-    """The text that a release would give: what is released after a decision, the draft with the
-    reviewer's corrections, or the text as it is."""
-    if case.decided and now is not None and now.released:
-        return now.released
-    if verdict.draft is None:
-        return verdict.released
-    corrected = edited(verdict.draft, case.judgements)
-    return verdict.released or corrected if corrected == verdict.draft.text else corrected
-
-
-def _summary(case: Case) -> str:
+def summary(case: Case) -> str:
     """A reason to begin with: what the reviewer said about the claims."""
     words = {"accept": "accepted", "overrule": "overruled", "correct": "corrected"}
     by: dict[str, list[str]] = {}
-    for n, one in sorted(case.judgements.items()):
-        by.setdefault(words[one.judgement.value], []).append(str(n))
+    for n, judged in sorted(case.judgements.items()):
+        by.setdefault(words[judged.judgement.value], []).append(str(n))
     return "; ".join(
         f"claim {', '.join(numbers)} {word}" for word, numbers in by.items()
     ).capitalize()
@@ -362,40 +276,34 @@ async def show(context: PageContext) -> Response:
 
 async def act(context: PageContext) -> Response:
     """Do what a form of the page says; if that is not possible, show the page and say why."""
-    form = await context.form()
+    form = context.form
     name = context.request.path_params["record"]
     todo = _ACTIONS.get(form.get("do", ""))
     if todo is None:
         raise PageError(400, "Not possible", "The form is not complete.", "Reload the page.")
     try:
-        with _missing_is_not_found():
+        with _known_case():
             if form.get("choice") == Act.OPEN:
-                place, notice = await _open(context, name, form)
+                anchor, notice = await _open(context, name, form)
             else:
-                place, notice = await context.run(todo, context, name, form)
+                anchor, notice = await context.run(todo, context, name, form)
     except ReviewTaken as problem:
         return await _page(context, 409, problem)
     except (ReviewError, ValueError) as problem:
-        told = problem if isinstance(problem, ReviewError) else _incomplete()
-        return await _page(context, 400, told, form)
+        return await _page(
+            context, 400, problem if isinstance(problem, ReviewError) else _incomplete()
+        )
     context.gateway.webhooks.wake()
-    return context.redirect(f"{PATH}/{name}{place}", notice)
+    return context.redirect(f"{PATH}/{name}{anchor}", notice)
 
 
-@contextmanager
-def _missing_is_not_found() -> Iterator[None]:
+def _known_case() -> AbstractContextManager[None]:
     """A case that the person may not read is reported as one that does not exist."""
-    try:
-        yield
-    except StoreError as missing:
-        if type(missing) is not StoreError:
-            raise
-        raise PageError(
-            404,
-            "No such case",
-            "There is no such record, or it uses passages that you may not read.",
-            "Choose a case from the queue.",
-        ) from missing
+    return missing_as(
+        "No such case",
+        "There is no such record, or it uses passages that you may not read.",
+        "Choose a case from the queue.",
+    )
 
 
 def _incomplete() -> ReviewError:
@@ -403,43 +311,57 @@ def _incomplete() -> ReviewError:
 
 
 async def _page(
-    context: PageContext,
-    status: int = 200,
-    problem: ReviewError | None = None,
-    form: Form | None = None,
+    context: PageContext, status: int = 200, problem: ReviewError | None = None
 ) -> Response:
-    name = context.request.path_params["record"]
-    with _missing_is_not_found():
-        view = await context.run(case_view, review_of(context), name, context.person.reader)
-    if form is not None and form.get("do") == "decide":  # keep what the person wrote
-        answer = form.get("answer", view.answer)
-        view = replace(view, reason=form.get("reason", ""), answer=answer)
+    name, reader = context.request.path_params["record"], context.person.reader
+    review = review_of(context)
+
+    def read() -> tuple[Case, VerdictView, str]:
+        case = complete_case(review, name, reader)
+        assert case.recorded is not None
+        draft = view_of(drafted_verdict(case.recorded), Disclosure.ALL)
+        return case, draft, review.next(case.entry.id, _NEXT, reader)
+
+    with _known_case():
+        case, draft, following = await context.run(read)
+    verdict, reason, answer = case.verdict, summary(case), case.proposed
+    if status == 400 and context.form.get("do") == "decide":  # keep what the person wrote
+        reason, answer = context.form.get("reason", ""), context.form.get("answer", answer)
     return context.render(
         "case.html",
         status,
-        view=view,
+        case=case,
+        draft=draft,
+        why=reasons(case),
+        next=following,
+        reason=reason,
+        answer=answer,
+        # Whether a release would give other words than before.
+        changed=answer != (verdict.released if verdict and case.released else case.drafted),
+        # Whether the gate was closed, so that nothing was drafted.
+        shut=not draft.verdict.gate.open and not case.drafted,
+        marks={item.passage: item for item in case.marks if item.mark is not Mark.NONE},
         problem=problem,
-        priorities=[(str(one.value), one.name.lower()) for one in reversed(Priority)],
+        priorities=[(str(item.value), item.name.lower()) for item in reversed(Priority)],
     )
 
 
 Done = tuple[str, str]
-"""The place on the page to go to, and what to say there."""
+"""Where on the page to go, and the notice to show there."""
 
 
 def _decide(context: PageContext, name: str, form: Form) -> Done:
     """`release` and `withhold` are what a reviewer wants; which decision that is depends on the
     state of the case."""
     review, choice = review_of(context), form.get("choice", "")
-    view = case_view(review, name, context.person.reader)
-    text = form.get("answer", "").replace("\r\n", "\n").strip()
-    released = view.case.verdict.released if view.case.verdict else ""
+    case = complete_case(review, name, context.person.reader)
+    text = form.get("answer", "").strip()
     if choice == "release":
-        same = text == (released.strip() if view.out else view.drafted.strip())
-        unchanged = Act.CONFIRM if view.out else Act.RELEASE
-        chosen = unchanged if same and text else Act.CORRECT
+        before = case.verdict.released if case.verdict and case.released else case.drafted
+        unchanged = Act.CONFIRM if case.released else Act.RELEASE
+        chosen = unchanged if text and text == before.strip() else Act.CORRECT
     elif choice == "withhold":
-        chosen = Act.WITHDRAW if view.out else Act.CONFIRM
+        chosen = Act.WITHDRAW if case.released else Act.CONFIRM
     else:
         chosen = Act(choice)
     review.decide(
@@ -451,20 +373,20 @@ def _decide(context: PageContext, name: str, form: Form) -> Done:
         reader=context.person.reader,
         seen=_seen(form),
     )
-    said = {
+    notices = {
         Act.RELEASE: "The answer is released.",
         Act.CORRECT: "The answer is released in your words.",
         Act.WITHDRAW: "The answer is withdrawn.",
         Act.CONFIRM: "The decision is confirmed.",
         Act.DISMISS: "The case is dismissed.",
     }
-    return "#decided", said[chosen]
+    return "#decided", notices[chosen]
 
 
 async def _open(context: PageContext, name: str, form: Form) -> Done:
     review = review_of(context)
-    view = await context.run(case_view, review, name, context.person.reader)
-    await open_gate(context, review, view.case, form.get("reason", ""), _seen(form))
+    case = await context.run(complete_case, review, name, context.person.reader)
+    await open_gate(context, review, case, form.get("reason", ""), _seen(form))
     return "#decided", "The gate is opened: an answer was written and checked."
 
 
@@ -487,18 +409,18 @@ ActionOf = Callable[[PageContext, str, Form], Done]
 def _judge(form: Form, context: PageContext) -> tuple[ReviewAction, Done]:
     claim, judgement = int(form.get("claim", "")), Judgement(form.get("judgement", ""))
     corrects = judgement is Judgement.CORRECT
-    text = form.get("text", "").replace("\r\n", "\n") if corrects else ""
+    text = form.get("text", "") if corrects else ""
     words = {Judgement.ACCEPT: "finding accepted", Judgement.OVERRULE: "finding overruled"}
-    said = f"Claim {claim}: {words.get(judgement, 'corrected')}."
+    notice = f"Claim {claim}: {words.get(judgement, 'corrected')}."
     follows = form.get("next", "")
-    place = f"#claim-{int(follows)}" if follows.isdecimal() else "#decide"
-    return Judge(claim, judgement, text, form.get("comment", "")), (place, said)
+    anchor = f"#claim-{int(follows)}" if follows.isdecimal() else "#decide"
+    return Judge(claim, judgement, text, form.get("comment", "")), (anchor, notice)
 
 
 def _mark(form: Form, context: PageContext) -> tuple[ReviewAction, Done]:
     mark = Mark(form.get("mark", ""))
-    said = "The mark is removed." if mark is Mark.NONE else f"The passage is marked {mark.value}."
-    return MarkPassage(form.get("passage", ""), mark, form.get("comment", "")), ("", said)
+    notice = "The mark is removed." if mark is Mark.NONE else f"The passage is marked {mark.value}."
+    return MarkPassage(form.get("passage", ""), mark, form.get("comment", "")), ("", notice)
 
 
 def _assign(form: Form, context: PageContext) -> tuple[ReviewAction, Done]:
@@ -529,6 +451,8 @@ _ACTIONS: dict[str, ActionOf] = {
     "comment": _does(_comment),
 }
 ROUTES = [
+    Route("/queue", page(show_queue, Role.REVIEWER)),
+    Route("/queue/labels.jsonl", page(download_labels, Role.REVIEWER), methods=["POST"]),
     Route("/queue/{record}", page(show, Role.REVIEWER)),
     Route("/queue/{record}", page(act, Role.REVIEWER), methods=["POST"]),
 ]

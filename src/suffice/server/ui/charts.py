@@ -134,7 +134,7 @@ def ticks(low: float, high: float, count: int) -> list[float]:
     """
     span = max(high - low, 1e-9)
     power = 10.0 ** math.floor(math.log10(span / count))
-    step = next(one * power for one in _STEPS if one * power * count >= span * (1 - 1e-9))
+    step = next(size * power for size in _STEPS if size * power * count >= span * (1 - 1e-9))
     steps = max(math.ceil((high - low) / step - 1e-9), 1)
     return [round(low + n * step, 10) for n in range(steps + 1)]
 
@@ -201,10 +201,10 @@ def _hover(chart: Chart, plane: _Plane) -> list[Markup]:
     """A transparent area for each point in time, whose title tells all its values."""
     parts = []
     for n, time in enumerate(chart.times):
-        told = [f"{band.name}: {chart.cell(band.values[n])}" for band in chart.bands]
+        lines = [f"{band.name}: {chart.cell(band.values[n])}" for band in chart.bands]
         area = Markup('<rect class="hit" x="{:.1f}" y="{}" width="{:.1f}" height="{:.0f}">')
         drawn = area.format(plane.left(n), _TOP, plane.step, plane.height - _TOP - _BOTTOM)
-        title = escape("\n".join((time, *told)))
+        title = escape("\n".join((time, *lines)))
         parts.append(drawn + Markup("<title>{}</title></rect>").format(title))
     return parts
 

@@ -41,7 +41,7 @@ _STATES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class MonitorEvent:
     """A change that the monitor reported."""
 
     time: str
@@ -67,7 +67,7 @@ async def health(context: PageContext) -> Response:
     gateway = context.gateway
     certificate, problem = await context.run(_certificate, gateway.state.settings)
     monitor, everything = gateway.monitor, sees_all(context)
-    found = await context.run(report_of, monitor) if monitor and everything else None
+    report = await context.run(report_of, monitor) if monitor and everything else None
     path = gateway.state.settings.verdict.thresholds_file
     guarantee = gateway.guarantees.get(path, Guarantee())
     log = gateway.log
@@ -83,8 +83,8 @@ async def health(context: PageContext) -> Response:
         thresholds=in_force(certificate, guarantee),
         rates=_rates(certificate) if certificate else (),
         method=_method(certificate) if certificate else (),
-        report=found,
-        metrics=_metrics(found) if found else (),
+        report=report,
+        metrics=_metrics(report) if report else (),
         monitored=monitor is not None,
         everything=everything,
         window=gateway.state.settings.monitor.window_days,
@@ -127,50 +127,50 @@ def _rates(certificate: Certificate) -> list[Rate]:
         ("Wrong among served", certificate.served_error),
         ("Correct but withheld", certificate.false_withhold),
     )
-    return [Rate(name, *_rate(found)) for name, found in named if found.get("rate") is not None]
+    return [Rate(name, *_rate(share)) for name, share in named if share.get("rate") is not None]
 
 
-def _rate(found: Mapping[str, Any]) -> tuple[str, str]:
-    low, high = found.get("low"), found.get("high")
+def _rate(share: Mapping[str, Any]) -> tuple[str, str]:
+    low, high = share.get("low"), share.get("high")
     interval = "" if low is None or high is None else f"{percent(low)} to {percent(high)}"
-    return percent(found["rate"]), interval
+    return percent(share["rate"]), interval
 
 
 def _method(certificate: Certificate) -> list[tuple[str, str]]:
     """The test behind the certificate, in words."""
     method = certificate.method
     names = ("test", "family", "selection_rows", "testing_rows")
-    found = [(name.replace("_", " "), str(method[name])) for name in names if name in method]
+    rows = [(name.replace("_", " "), str(method[name])) for name in names if name in method]
     more = [("drafts", certificate.drafts)] if certificate.drafts else []
-    return [*found, *more]
+    return [*rows, *more]
 
 
 def _metrics(report: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [
         {
             "name": _NAMES.get(name, name),
-            "value": one["value"],
-            "count": one["count"],
-            "baseline": one["baseline"],
-            "alarm": one["alarm"],
-            "raised": one["raised"],
-            "since": one["since"],
-            "known": one["value"] is not None,
+            "value": metric["value"],
+            "count": metric["count"],
+            "baseline": metric["baseline"],
+            "alarm": metric["alarm"],
+            "raised": metric["raised"],
+            "since": metric["since"],
+            "known": metric["value"] is not None,
         }
-        for name, one in report["metrics"].items()
+        for name, metric in report["metrics"].items()
     ]
 
 
-def _events(log: Log, everything: bool) -> list[Event]:
+def _events(log: Log, everything: bool) -> list[MonitorEvent]:
     """What happened to the guarantee and, for people who see all figures, to the alarms."""
     kinds = (GUARANTEE, ALARM) if everything else (GUARANTEE,)
-    found = [entry for kind in kinds for entry in log.page(RecordFilter(kind=kind), _MOST)]
+    entries = [entry for kind in kinds for entry in log.page(RecordFilter(kind=kind), _MOST)]
     events = []
-    for entry in sorted(found, key=lambda one: one.sequence, reverse=True)[:_MOST]:
+    for entry in sorted(entries, key=lambda entry: entry.sequence, reverse=True)[:_MOST]:
         fields = entry.fields()
         about = str(fields.get("about", entry.kind))
         events.append(
-            Event(
+            MonitorEvent(
                 entry.time,
                 _NAMES.get(about, about.capitalize()),
                 str(fields.get("what", "")),
@@ -181,40 +181,26 @@ def _events(log: Log, everything: bool) -> list[Event]:
 
 
 def _golden(runs: Sequence[GoldenRun]) -> Chart:
-    ordered = runs[::-1]
-    return Chart(
-        "golden",
-        "Golden sets",
-        "Share of the cases that pass, by run.",
-        [_moment(run.time) for run in ordered],
-        [Band("Passed", "s-c1", [run.share for run in ordered])],
-        percent,
-        ceiling=1.0,
-        ticks=[run.time[:10] for run in ordered],
-        when="Run (UTC)",
-    )
+    bands = [Band("Passed", "s-c1", [run.share for run in reversed(runs)])]
+    about = "Share of the cases that pass, by run."
+    return _by_run("golden", "Golden sets", about, [run.time for run in runs], bands)
 
 
 def _redteam(runs: Sequence[RedteamRun]) -> Chart:
-    ordered = runs[::-1]
-    return Chart(
-        "redteam",
-        "Red team",
-        "Attacks that ended in the right action, and harmless twins that were served, by run.",
-        [_moment(run.time) for run in ordered],
-        [
-            Band("Attacks handled", "s-c1", [run.right_share for run in ordered]),
-            Band("Twins served", "s-c2", [run.served_share for run in ordered]),
-        ],
-        percent,
-        ceiling=1.0,
-        ticks=[run.time[:10] for run in ordered],
-        when="Run (UTC)",
-    )
+    bands = [
+        Band("Attacks handled", "s-c1", [run.right_share for run in reversed(runs)]),
+        Band("Twins served", "s-c2", [run.served_share for run in reversed(runs)]),
+    ]
+    about = "Attacks that ended in the right action, and harmless twins that were served, by run."
+    return _by_run("redteam", "Red team", about, [run.time for run in runs], bands)
 
 
-def _moment(time: str) -> str:
-    return f"{time[:10]} {time[11:16]}"
+def _by_run(
+    id: str, title: str, about: str, newest_first: Sequence[str], bands: Sequence[Band]
+) -> Chart:
+    times = [f"{time[:10]} {time[11:16]}" for time in reversed(newest_first)]
+    days = [time[:10] for time in times]
+    return Chart(id, title, about, times, bands, percent, ceiling=1.0, ticks=days, when="Run (UTC)")
 
 
 ROUTES = [

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
+from typing import Any
 
 from starlette.responses import Response
 from starlette.routing import Route
@@ -64,18 +66,18 @@ async def overview(context: PageContext) -> Response:
     moment, reader = now(), context.person.reader
     before = moment - timedelta(seconds=count * width)
 
-    def found() -> tuple[Series, Series]:
+    def read() -> tuple[Series, Series]:
         spans = [Span.last(count, width, end) for end in (moment, before)]
         first, second = (series(log.database, span, reader) for span in spans)
         return first, second
 
-    current, earlier = await context.run(found)
+    current, earlier = await context.run(read)
     return context.render(
         "overview.html",
         found=current,
         tiles=_tiles(current, earlier, chosen),
         verdicts=_verdicts(current),
-        metrics=[_metric(current, *one) for one in _METRICS],
+        metrics=[_metric(current, *item) for item in _METRICS],
         stages=_stages(current),
         spread=_spread(current),
         periods=[(key, text) for key, (text, _, _) in PERIODS.items()],
@@ -83,14 +85,14 @@ async def overview(context: PageContext) -> Response:
         behind=behind,
         collections=limits_of(context),
         actions=[
-            (one, current.whole.verdicts[one], log_link(one.value, current)) for one in Action
+            (item, current.whole.verdicts[item], log_link(item.value, current)) for item in Action
         ],
     )
 
 
-def log_link(action: str, found: Series) -> str:
+def log_link(action: str, period: Series) -> str:
     """The log, filtered to an action within the period."""
-    return f"/ui/log?action={action}&since={found.span.buckets[0][:10]}"
+    return f"/ui/log?action={action}&since={period.span.buckets[0][:10]}"
 
 
 def _tiles(current: Series, earlier: Series, chosen: str) -> list[Tile]:
@@ -120,63 +122,63 @@ def _mean(bucket: Bucket, metric: Metric) -> float | None:
     return bucket.metrics[metric].value if metric in bucket.metrics else None
 
 
-def _verdicts(found: Series) -> Chart:
+def _chart(
+    period: Series,
+    id: str,
+    title: str,
+    about: str,
+    bands: Sequence[Band],
+    shown: Callable[[float], str],
+    **more: Any,
+) -> Chart:
+    """A chart over the buckets of a period."""
+    times, ticks = _times(period), _ticks(period)
+    return Chart(id, title, about, times, bands, shown, ticks=ticks, **more)
+
+
+def _verdicts(period: Series) -> Chart:
     bands = [
         Band(
             action.value,
             f"s-{action.value.lower()}",
-            [one.verdicts[action] for one in found.buckets],
+            [bucket.verdicts[action] for bucket in period.buckets],
         )
         for action in Action
     ]
-    per = "hour" if found.span.width == HOUR else "day"
-    return Chart(
-        "verdicts",
-        "Verdicts",
-        f"Number of verdicts in each {per}.",
-        _times(found),
-        bands,
-        whole,
-        stacked=True,
-        ticks=_ticks(found),
-    )
+    per = "hour" if period.span.width == HOUR else "day"
+    about = f"Number of verdicts in each {per}."
+    return _chart(period, "verdicts", "Verdicts", about, bands, whole, stacked=True)
 
 
-def _metric(found: Series, metric: Metric, name: str, about: str) -> Chart:
-    values = means(found.buckets, metric)
-    known = [value for value in values if value is not None]
+def _metric(period: Series, metric: Metric, name: str, about: str) -> Chart:
+    values = means(period.buckets, metric)
+    measured = [value for value in values if value is not None]
     high = metric in _HIGH
-    floor = max(0.0, int((min(known) - 0.05) * 10) / 10) if high and known else 0.0
-    return Chart(
+    return _chart(
+        period,
         f"metric-{metric.value}",
         name,
         about,
-        _times(found),
         [Band(name, "s-c1", values)],
         percent,
-        floor=floor,
-        ceiling=1.0 if high or max(known, default=0.0) > 0.5 else None,
+        floor=max(0.0, int((min(measured) - 0.05) * 10) / 10) if high and measured else 0.0,
+        ceiling=1.0 if high or max(measured, default=0.0) > 0.5 else None,
         least=0.05,
         small=True,
-        ticks=_ticks(found),
     )
 
 
-def _stages(found: Series) -> Chart:
+def _stages(period: Series) -> Chart:
     bands = [
-        Band(stage.capitalize(), f"s-c{n % 7 + 1}", [_share(one, stage) for one in found.buckets])
-        for n, stage in enumerate(found.stages)
+        Band(
+            stage.capitalize(),
+            f"s-c{n % 7 + 1}",
+            [_share(bucket, stage) for bucket in period.buckets],
+        )
+        for n, stage in enumerate(period.stages)
     ]
-    return Chart(
-        "stages",
-        "Mean time by stage",
-        "Mean time of a verdict in each stage; together they are the mean time to a verdict.",
-        _times(found),
-        bands,
-        seconds,
-        stacked=True,
-        ticks=_ticks(found),
-    )
+    about = "Mean time of a verdict in each stage; together they are the mean time to a verdict."
+    return _chart(period, "stages", "Mean time by stage", about, bands, seconds, stacked=True)
 
 
 def _share(bucket: Bucket, stage: str) -> float | None:
@@ -185,33 +187,30 @@ def _share(bucket: Bucket, stage: str) -> float | None:
     return bucket.stages[stage].total / timed if timed and stage in bucket.stages else None
 
 
-def _spread(found: Series) -> Chart:
+def _spread(period: Series) -> Chart:
     bands = [
-        Band("Median", "s-c2", [one.p50 for one in found.buckets]),
-        Band("95th percentile", "s-c4", [one.p95 for one in found.buckets]),
+        Band("Median", "s-c2", [bucket.p50 for bucket in period.buckets]),
+        Band("95th percentile", "s-c4", [bucket.p95 for bucket in period.buckets]),
     ]
-    return Chart(
-        "spread",
-        "Time to a verdict",
+    about = (
         "Half of the verdicts take no longer than the median, 95 % no longer than the 95th "
-        "percentile (estimated from counts by duration).",
-        _times(found),
-        bands,
-        seconds,
-        ticks=_ticks(found),
+        "percentile (estimated from counts by duration)."
     )
+    return _chart(period, "spread", "Time to a verdict", about, bands, seconds)
 
 
-def _times(found: Series) -> list[str]:
+def _times(period: Series) -> list[str]:
     """The buckets in full: "5 Jan 2026", or "5 Jan 2026, 14:00". The last one is not over yet."""
-    times = [_day(one.start, "%-d %b %Y") + _hour(one.start, ", ") for one in found.buckets]
+    times = [
+        _day(bucket.start, "%-d %b %Y") + _hour(bucket.start, ", ") for bucket in period.buckets
+    ]
     return [*times[:-1], f"{times[-1]} (so far)"]
 
 
-def _ticks(found: Series) -> list[str]:
-    if found.span.width == HOUR:
-        return [_hour(one.start, "") for one in found.buckets]
-    return [_day(one.start, "%-d %b") for one in found.buckets]
+def _ticks(period: Series) -> list[str]:
+    if period.span.width == HOUR:
+        return [_hour(bucket.start, "") for bucket in period.buckets]
+    return [_day(bucket.start, "%-d %b") for bucket in period.buckets]
 
 
 def _day(start: str, form: str) -> str:

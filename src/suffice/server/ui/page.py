@@ -7,29 +7,34 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import ExitStack, asynccontextmanager, contextmanager
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 from urllib.parse import parse_qsl, quote
 
 from starlette.datastructures import ImmutableMultiDict
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, RedirectResponse, Response, StreamingResponse
 
 from suffice.access.keys import ALL, Role
-from suffice.errors import SufficeError
+from suffice.errors import StoreError, SufficeError
 from suffice.log.log import Log
 from suffice.log.record import Record
-from suffice.server.auth import needs, needs_no_role
+from suffice.server.auth import needs
 from suffice.server.errors import CLOSE, ApiError, fault_of
 from suffice.server.gateway import Gateway
+from suffice.server.request import RequestContext, admit
 from suffice.server.sending import ClientGone
 from suffice.server.telemetry.logs import description_of
+from suffice.server.telemetry.stats import CURRENT_STATS, RequestStats
 from suffice.server.ui import security
 from suffice.server.ui.browser import Browser, Person, browser_of
 from suffice.server.ui.guide import guide_of
 from suffice.server.ui.security import PageError
-from suffice.server.ui.site import LongJobRunning, Overloaded, Site
+from suffice.server.ui.site import Site
+from suffice.settings import Settings
 
 TYPE = "application/x-www-form-urlencoded"
 _FIELDS = 2_000
@@ -101,95 +106,120 @@ SIGN_IN = f"{security.BASE}/sign-in"
 
 @dataclass(frozen=True, slots=True)
 class PageContext:
-    """A request for a page. The CSRF token of a POST is checked before the handler runs."""
+    """A request for a page. The CSRF token of a POST is checked before the handler runs, unless
+    the page requires no sign-in."""
 
     request: Request
-    gateway: Gateway
-    person: Person
-    csrf: str
     site: Site
     browser: Browser
-    _form: Form = field(default_factory=lambda: Form([]))
+    form: Form = field(default_factory=lambda: Form([]))
+    """The fields of a POST; `form.getlist(name)` returns all values of a repeated field."""
 
-    async def form(self) -> Form:
-        """The fields of the form; `form.getlist(name)` returns all values of a repeated field."""
-        return self._form
+    @property
+    def gateway(self) -> Gateway:
+        return self.site.gateway
+
+    @property
+    def settings(self) -> Settings:
+        return self.site.settings
+
+    @property
+    def person(self) -> Person:
+        """The person who is signed in, on a page that requires it."""
+        assert self.browser.person is not None
+        return self.browser.person
 
     async def run(self, call: Callable[..., T], *args: Any, **kwargs: Any) -> T:
         """Run blocking work (SQL, files) in a thread of the site."""
         return await self.site.run(lambda: call(*args, **kwargs))
 
-    async def run_long(self, call: Callable[[], T]) -> T:
-        """Run work that reads the whole log; only one such job runs at a time."""
-        return await self.site.run_long(call)
-
-    def render(self, template: str, /, status: int = 200, **values: Any) -> Response:
+    def render(self, template: str, /, status: int = 200, **values: Any) -> Rendering:
         """Render a template, with person, csrf, nav, path, theme and notice as additional
-        values."""
-        return rendered(self.site, self.browser, template, status, **values)
+        values. The text is made just before it is sent."""
+        browser, request, site = self.browser, self.request, self.site
+        person, theme = browser.person, request.cookies.get(THEME, "")
+        shared = {
+            "person": person,
+            "csrf": browser.csrf,
+            "nav": [item for item in site.nav if person and person.has(Role(item.role))],
+            "path": request.url.path,
+            "theme": theme if theme in THEMES else "auto",
+            "guide": guide_of(request) if self.settings.server.site.guide else None,
+            "notice": security.opened_notice(
+                request.cookies.get(security.NOTICE, ""), browser.csrf
+            ),
+        }
+
+        def make() -> str:
+            return site.templates.get_template(template).render({**shared, **values})
+
+        response = Rendering(make, status)
+        if security.NOTICE in request.cookies:
+            security.delete_cookie(response, security.NOTICE, secure=browser.secure)
+        return response
 
     def redirect(self, path: str, notice: str = "") -> Response:
         """Redirect to a path of the site (303). `notice` is shown there once."""
-        target = security.local_path(path)
-        response = RedirectResponse(target, 303)
+        response = RedirectResponse(security.local_path(path), 303)
         if notice:
-            sealed = security.sealed_notice(notice, self.csrf)
+            sealed = security.sealed_notice(notice, self.browser.csrf)
             security.set_cookie(response, security.NOTICE, sealed, secure=self.browser.secure)
         return response
+
+
+class Rendering(HTMLResponse):
+    """A page whose text is made later, in a thread: a large one takes longer than the event loop
+    may be kept from the gateway's own requests."""
+
+    def __init__(self, make: Callable[[], str], status: int) -> None:
+        super().__init__("", status)
+        self._make = make
+
+    def complete(self) -> None:
+        self.body = self._make().encode("utf-8", "replace")
+        self.headers["content-length"] = str(len(self.body))
 
 
 Handler = Callable[[PageContext], Awaitable[Response]]
 Endpoint = Callable[[Request], Awaitable[Response]]
 
 
-def page(handler: Handler, role: Role) -> Endpoint:
-    """An endpoint for people with this role. Others are asked to sign in, or get an error."""
+def page(handler: Handler, role: Role | None) -> Endpoint:
+    """An endpoint for people with this role. Others are asked to sign in, or get an error. Without
+    a role, it is for everybody, and the handler sees no person and checks a form itself."""
 
-    @needs(role)
+    @needs(*([role] if role else []))
     async def endpoint(request: Request) -> Response:
         site: Site = request.app.state.site
-        browser = Browser.new(request, site)
+        context = PageContext(request, site, Browser.new(request, site))
         try:
-            browser = await browser_of(request, site)
-            response = await _complete(await _handled(handler, role, browser, request, site), site)
+            if role is None:
+                response = await handler(context)
+            else:
+                context = replace(context, browser=await browser_of(request, site))
+                response = await _handled(handler, role, context)
+            if isinstance(response, Rendering):
+                await site.run(response.complete)
         except Exception as problem:
-            response = failed(site, browser, problem)
-        return browser.keep(security.secured(response))
+            response = _failed(context, problem)
+        return context.browser.keep(security.secured(response))
 
     return endpoint
 
 
-def entry(handler: Callable[[Request, Site, Browser], Awaitable[Response]]) -> Endpoint:
-    """An endpoint that does not require sign-in."""
-
-    @needs_no_role
-    async def endpoint(request: Request) -> Response:
-        site: Site = request.app.state.site
-        browser = Browser.new(request, site)
-        try:
-            response = await _complete(await handler(request, site, browser), site)
-        except Exception as problem:
-            response = failed(site, browser, problem)
-        return browser.keep(security.secured(response))
-
-    return endpoint
-
-
-async def _handled(
-    handler: Handler, role: Role, browser: Browser, request: Request, site: Site
-) -> Response:
-    gateway: Gateway = request.app.state.gateway
+async def _handled(handler: Handler, role: Role, context: PageContext) -> Response:
+    request, person = context.request, context.browser.person
     posted = request.method not in ("GET", "HEAD")
-    if browser.person is None:
+    if person is None:
         if posted:
             raise PageError(401, "Signed out", "Your session has ended.", "Sign in and try again.")
-        asked = request.url.path + (f"?{request.url.query}" if request.url.query else "")
-        return RedirectResponse(f"{SIGN_IN}?next={quote(asked, safe='')}", 303)
-    if not browser.person.has(role):
-        raise _not_allowed(browser.person, role)
-    form = await checked_form(request, browser, gateway) if posted else Form([])
-    context = PageContext(request, gateway, browser.person, browser.csrf, site, browser, form)
-    limit = gateway.state.settings.server.timeout
+        target = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+        return RedirectResponse(f"{SIGN_IN}?next={quote(target, safe='')}", 303)
+    if not person.has(role):
+        raise _not_allowed(person, role)
+    if posted:
+        context = replace(context, form=await checked_form(context))
+    limit = context.settings.server.timeout
     try:
         async with asyncio.timeout(limit):
             return await handler(context)
@@ -202,17 +232,15 @@ async def _handled(
         ) from None
 
 
-async def checked_form(
-    request: Request, browser: Browser, gateway: Gateway, most: int | None = None
-) -> Form:
+async def checked_form(context: PageContext, most: int | None = None) -> Form:
     """The form of a POST, of at most this many bytes. Raise `PageError` if it was not sent by a
     page of this site."""
-    if not security.from_here(request):
+    if not security.from_here(context.request):
         raise _foreign()
-    limits = gateway.state.settings.server.limits
-    form = await read_form(request, most or limits.body_bytes, limits.body_seconds)
-    sent = request.headers.get("x-csrf-token", "") or form.get("csrf", "")
-    if not security.same_token(sent, browser.csrf):
+    limits = context.settings.server.limits
+    form = await read_form(context.request, most or limits.body_bytes, limits.body_seconds)
+    sent = context.request.headers.get("x-csrf-token", "") or form.get("csrf", "")
+    if not security.same_token(sent, context.browser.csrf):
         raise _foreign()
     return form
 
@@ -238,57 +266,13 @@ def _foreign() -> PageError:
     )
 
 
-class _Rendering(HTMLResponse):
-    """A page whose text is made later, in a thread: a large one takes longer than the event loop
-    may be kept from the gateway's own requests."""
-
-    def __init__(self, make: Callable[[], str], status: int) -> None:
-        super().__init__("", status)
-        self._make = make
-
-    def complete(self) -> None:
-        self.body = self._make().encode("utf-8", "replace")
-        self.headers["content-length"] = str(len(self.body))
-
-
-async def _complete(response: Response, site: Site) -> Response:
-    if isinstance(response, _Rendering):
-        await site.run(response.complete)
-    return response
-
-
-def rendered(
-    site: Site, browser: Browser, template: str, status: int = 200, **values: Any
-) -> _Rendering:
-    """A page, whether or not the person has signed in. Its text is made just before it is sent."""
-    person, request = browser.person, browser.request
-    theme = request.cookies.get(THEME, "")
-    shared = {
-        "person": person,
-        "csrf": browser.csrf,
-        "nav": [item for item in site.nav if person and person.has(Role(item.role))],
-        "path": request.url.path,
-        "theme": theme if theme in THEMES else "auto",
-        "guide": guide_of(request) if site.gateway.state.settings.server.site.guide else None,
-        "notice": security.opened_notice(request.cookies.get(security.NOTICE, ""), browser.csrf),
-    }
-
-    def make() -> str:
-        return site.templates.get_template(template).render({**shared, **values})
-
-    response = _Rendering(make, status)
-    if security.NOTICE in request.cookies:
-        security.delete_cookie(response, security.NOTICE, secure=browser.secure)
-    return response
-
-
-def failed(site: Site, browser: Browser, problem: Exception) -> Response:
-    """Render the error page for a failure: what happened and what to do."""
+def _failed(context: PageContext, problem: Exception) -> Response:
+    """The error page for a failure: what happened and what to do."""
     if isinstance(problem, ClientGone):  # nobody reads it
         return Response(status_code=_HUNG_UP)
-    shown = as_page_error(problem, browser.request.url.path)
-    response = rendered(site, browser, "error.html", shown.status, problem=shown)
-    response.headers.update(shown.headers)
+    error = as_page_error(problem, context.request.url.path)
+    response = context.render("error.html", error.status, problem=error)
+    response.headers.update(error.headers)
     response.complete()  # small, and it must not fail for want of a thread
     return response
 
@@ -300,16 +284,6 @@ def as_page_error(problem: Exception, path: str) -> PageError:
     if isinstance(problem, ApiError):
         title = "Not found" if problem.status == 404 else "Not possible"
         return PageError(problem.status, title, problem.message, headers=problem.headers)
-    if isinstance(problem, Overloaded):
-        return PageError(503, "Busy", "Too many pages are being loaded.", "Try again shortly.")
-    if isinstance(problem, LongJobRunning):
-        return PageError(
-            503,
-            "Busy",
-            "Another job is reading the whole log, such as a verification.",
-            "Try again when it has ended.",
-            {"Retry-After": "10"},
-        )
     if isinstance(problem, SufficeError):
         log.info("%s: %s", path, description_of(problem, with_text=False))
         fault = fault_of(problem)
@@ -324,6 +298,42 @@ def as_page_error(problem: Exception, path: str) -> PageError:
         "The page could not be displayed.",
         "Try again. If the problem persists, the gateway's log has the details.",
     )
+
+
+@asynccontextmanager
+async def as_api_call(context: PageContext, path: str) -> AsyncIterator[RequestContext]:
+    """Admit the work of a page within the limits of an API call of this person, and count it as
+    one. What fails is raised as a `PageError`."""
+    gateway, stats = context.gateway, RequestStats(path, time.perf_counter())
+    CURRENT_STATS.set(stats)
+    with ExitStack() as stack:
+        stack.callback(gateway.tell, stats)
+        try:
+            yield await admit(context.request, gateway, context.person.principal, stack, stats)
+        except (PageError, ApiError, SufficeError) as problem:
+            error = as_page_error(problem, path)
+            stats.status = error.status
+            raise error from None
+
+
+@contextmanager
+def missing_as(title: str, message: str, remedy: str) -> Iterator[None]:
+    """Report a record that the person may not know of like one that does not exist. An empty
+    message is that of the failure."""
+    try:
+        yield
+    except StoreError as missing:
+        if type(missing) is not StoreError:
+            raise
+        raise PageError(404, title, message or missing.message, remedy) from missing
+
+
+def attachment(content: bytes | AsyncIterator[bytes], name: str, media_type: str) -> Response:
+    """A file for the browser to save."""
+    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+    if isinstance(content, bytes):
+        return Response(content, headers=headers, media_type=media_type)
+    return StreamingResponse(content, headers=headers, media_type=media_type)
 
 
 EXPORT = "export"
@@ -377,5 +387,5 @@ def sees_all(context: PageContext) -> bool:
 
 def limits_of(context: PageContext) -> list[str]:
     """The collections that a person's figures are limited to; empty: to none."""
-    own = context.person.reader.collections
-    return [] if ALL in own else sorted(own)
+    collections = context.person.reader.collections
+    return [] if ALL in collections else sorted(collections)

@@ -1,4 +1,4 @@
-"""`/ui/log/ID`: one decision in full, with the state of the chain around it, and its replay."""
+"""`/ui/log`: the decisions and their export; one in full, with the chain around it; its replay."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from datetime import date, timedelta
 from typing import Any
 from urllib.parse import urlencode
 
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 from starlette.routing import Route
 
 from suffice import serialize as as_json
@@ -31,14 +31,16 @@ from suffice.log.replay import (
 from suffice.log.setup import SETUP
 from suffice.log.verify import Span, Verified, verify_around
 from suffice.review.case import Case
-from suffice.review.decisions import Decisions, Page, Wanted
+from suffice.review.decisions import DecisionFilter, DecisionPage, Decisions
 from suffice.review.review import Review
 from suffice.server.openai.completion import Disclosure, claims_of, disclosed
 from suffice.server.ui.page import (
     PageContext,
+    attachment,
     completed,
     limits_of,
     log_of,
+    missing_as,
     page,
     record_export,
     refreshed,
@@ -49,30 +51,30 @@ from suffice.types import Action, Verdict
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
-    """A recorded decision as a person may see it. `whole`: the person may read all of the record.
-    `lacking` says why there is nothing to see."""
+class RecordView:
+    """A recorded decision as a person may see it, on its page and in exports. `whole`: the person
+    may read all of the record. `lacking` says why there is nothing to see."""
 
-    seen: Decision | None
+    decision: Decision | None
     verdict: Verdict | None = None
     claims: tuple[dict[str, Any], ...] = ()
     whole: bool = False
     lacking: str = ""
 
 
-def shown(entry: Entry, *, reviewer: bool) -> Shown:
+def record_view(entry: Entry, *, reviewer: bool) -> RecordView:
     """A record that the person may know of. Only reviewers see the words of drafts that were not
     released."""
     try:
         decision = decision_of(entry)
     except StoreError as problem:
-        return Shown(None, lacking=problem.message)
+        return RecordView(None, lacking=problem.message)
     if decision.verdict is None:
-        return Shown(decision, whole=reviewer)
+        return RecordView(decision, whole=reviewer)
     depth = Disclosure.ALL if reviewer else Disclosure.RELEASED
     verdict = disclosed(decision.verdict, depth)
     claims = tuple(claims_of(decision.verdict, depth)) if decision.verdict.draft else ()
-    return Shown(decision, verdict, claims, reviewer)
+    return RecordView(decision, verdict, claims, reviewer)
 
 
 def exported(entry: Entry, *, reviewer: bool, audits: bool) -> dict[str, Any]:
@@ -86,15 +88,15 @@ def exported(entry: Entry, *, reviewer: bool, audits: bool) -> dict[str, Any]:
     }
     if audits:
         line = {"sequence": entry.sequence, **line, "link": entry.link}
-    found = shown(entry, reviewer=reviewer)
-    if found.seen is None:
-        return {**line, "incomplete": found.lacking}
-    if found.whole:
+    view = record_view(entry, reviewer=reviewer)
+    if view.decision is None:
+        return {**line, "incomplete": view.lacking}
+    if view.whole:
         return {**line, "fields": entry.fields()}
-    if found.verdict is not None:
-        return {**line, "verdict": as_json.verdict(found.verdict)}
-    question = found.seen.evidence.question
-    return {**line, "question": question, "gate": as_json.gate(found.seen.gate)}
+    if view.verdict is not None:
+        return {**line, "verdict": as_json.verdict(view.verdict)}
+    question = view.decision.evidence.question
+    return {**line, "question": question, "gate": as_json.gate(view.decision.gate)}
 
 
 _MOST_RAW = 60_000
@@ -115,11 +117,11 @@ class Related:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """Everything about one record that the page shows."""
+class RecordPage:
+    """Everything about one record that its page shows."""
 
     case: Case
-    shown: Shown
+    view: RecordView
     related: tuple[Related, ...]
     span: Span | None
     """The chain around the record, for those who audit the log."""
@@ -128,27 +130,30 @@ class Found:
     timings: tuple[tuple[str, float], ...]
     certificate: str
     raw: str
+    """The record as JSON, as much as a page should hold."""
     cut: bool
+
+    @property
+    def entry(self) -> Entry:
+        return self.case.entry
 
 
 async def record_page(context: PageContext) -> Response:
-    found = await context.run(_found, context)
-    return _rendered(context, found)
+    return _rendered(context, await context.run(_read, context))
 
 
 async def replay_page(context: PageContext) -> Response:
     """Run gate and checks again on the recorded inputs, and show the record with the result."""
     log = log_of(context)
-    found = await context.run(_found, context)
-    if not found.shown.whole:
+    record = await context.run(_read, context)
+    if not record.view.whole:
         raise PageError(
             403,
             "Not allowed",
             "A replay shows all of a record, and you may not read all of this one.",
             "Ask a reviewer with access to its documents.",
         )
-    engine = context.gateway.engine
-    entry = found.case.entry
+    engine, entry = context.gateway.engine, record.entry
 
     def again() -> tuple[Decision, Replayed]:
         decision = decision_of(entry)
@@ -158,42 +163,45 @@ async def replay_page(context: PageContext) -> Response:
 
     # Models are at work, so it waits in the same queue as the requests of the gateway.
     decision, done = await context.gateway.work.run(again)
-    return _rendered(context, found, done, _comparison(decision, done))
+    return _rendered(context, record, done, _comparison(decision, done))
 
 
 async def record_json(context: PageContext) -> Response:
     """The record as a person may read it, as a file."""
-    found = await context.run(_found, context)
-    entry, reviewer = found.case.entry, context.person.has(Role.REVIEWER)
 
-    def text() -> str:
-        tree = exported(entry, reviewer=reviewer, audits=sees_all(context))
-        return json.dumps(tree, ensure_ascii=False, indent=2)
+    def read() -> tuple[str, bytes]:
+        entry = _case(context).entry
+        tree = exported(entry, reviewer=_reviews(context), audits=sees_all(context))
+        text = json.dumps(tree, ensure_ascii=False, indent=2)
+        return entry.id, text.encode("utf-8", "replace")
 
-    body = (await context.run(text)).encode("utf-8", "replace")
-    headers = {"Content-Disposition": f'attachment; filename="record-{entry.id}.json"'}
-    return Response(body, headers=headers, media_type="application/json")
+    id, body = await context.run(read)
+    return attachment(body, f"record-{id}.json", "application/json")
 
 
-def _found(context: PageContext) -> Found:
-    log, reader = log_of(context), context.person.reader
+def _reviews(context: PageContext) -> bool:
+    return context.person.has(Role.REVIEWER)
+
+
+def _case(context: PageContext) -> Case:
     name = str(context.request.path_params["id"])
-    try:
-        case = Review(log).case(name, reader)
-    except StoreError as problem:
-        if type(problem) is not StoreError:
-            raise
-        raise PageError(404, "No such record", problem.message, "Look for it in the log.") from None
+    with missing_as("No such record", "", "Look for it in the log."):
+        return Review(log_of(context)).case(name, context.person.reader)
+
+
+def _read(context: PageContext) -> RecordPage:
+    log, reviewer = log_of(context), _reviews(context)
+    case = _case(context)
     entry = case.entry
-    seen = shown(entry, reviewer=context.person.has(Role.REVIEWER))
+    view = record_view(entry, reviewer=reviewer)
     fields = entry.fields()
     with log.database.reading() as connection:
         about = all_about(connection, entry.id)
-    raw = json.dumps(fields, ensure_ascii=False, indent=1) if seen.whole else ""
-    return Found(
+    raw = json.dumps(fields, ensure_ascii=False, indent=1) if view.whole else ""
+    return RecordPage(
         case,
-        seen,
-        _related(about, hidden=seen.seen is None, reviewer=context.person.has(Role.REVIEWER)),
+        view,
+        _related(about, hidden=view.decision is None, reviewer=reviewer),
         verify_around(log.database, entry.sequence) if sees_all(context) else None,
         last_verification(log) if sees_all(context) else None,
         _models(log, str(fields.get("setup", ""))),
@@ -207,7 +215,7 @@ def _found(context: PageContext) -> Found:
 def _related(entries: Sequence[Entry], *, hidden: bool, reviewer: bool) -> tuple[Related, ...]:
     """Records about the decision. Their words may quote it and its draft: they are hidden with
     the decision, and, like withheld drafts, they are for reviewers. So is the reason of a gap."""
-    found = []
+    related = []
     for entry in entries:
         fields = entry.fields()
         act = entry.id.removeprefix(f"{subject_of(entry.id)}.").partition(".")[0]
@@ -216,8 +224,8 @@ def _related(entries: Sequence[Entry], *, hidden: bool, reviewer: bool) -> tuple
         why = fields.get("why")
         words += [", ".join(map(str, why))] if isinstance(why, list) else []
         text = "" if hidden else ": ".join(str(word) for word in words if word)
-        found.append(Related(entry.time, act.replace("_", " "), entry.caller, text))
-    return tuple(found)
+        related.append(Related(entry.time, act.replace("_", " "), entry.caller, text))
+    return tuple(related)
 
 
 def _models(log: Log, setup: str) -> dict[str, str]:
@@ -231,26 +239,24 @@ def _models(log: Log, setup: str) -> dict[str, str]:
 
 def _rendered(
     context: PageContext,
-    found: Found,
+    record: RecordPage,
     replayed: Replayed | None = None,
     compared: Sequence[tuple[str, str, str]] = (),
 ) -> Response:
-    entry, seen = found.case.entry, found.shown
-    total = dict(found.timings).get("total", 0.0)
+    decision, verdict = record.view.decision, record.view.verdict
     return context.render(
         "record.html",
-        found=found,
-        entry=entry,
-        shown=seen,
-        gate=seen.seen.gate if seen.seen else None,
-        evidence=seen.seen.evidence if seen.seen else None,
-        verdict=seen.verdict,
-        is_verdict=entry.kind == VERDICT,
-        current=found.case.verdict,
-        reviewer=context.person.has(Role.REVIEWER),
-        cited={one.passage.id for one in seen.verdict.citations} if seen.verdict else set(),
-        stages=[(name, spent) for name, spent in found.timings if name != "total"],
-        total=total,
+        record=record,
+        entry=record.entry,
+        view=record.view,
+        gate=decision.gate if decision else None,
+        evidence=decision.evidence if decision else None,
+        verdict=verdict,
+        is_verdict=record.entry.kind == VERDICT,
+        reviewer=_reviews(context),
+        cited={citation.passage.id for citation in verdict.citations} if verdict else set(),
+        stages=[(name, spent) for name, spent in record.timings if name != "total"],
+        total=dict(record.timings).get("total", 0.0),
         replayed=replayed,
         differences=replayed.differences[:_MOST_DIFFERENCES] if replayed else (),
         compared=compared,
@@ -260,7 +266,7 @@ def _rendered(
 
 def _comparison(decision: Decision, done: Replayed) -> list[tuple[str, str, str]]:
     """The main figures then and now."""
-    changed = {one.field: one.now for one in done.differences}
+    changed = {difference.field: difference.now for difference in done.differences}
     rows: list[tuple[str, Any, Any]] = []
     gate = decision.gate
     rows.append(("gate", gate.level.value, changed.get("gate.level", gate.level.value)))
@@ -282,13 +288,6 @@ def _short(value: Any) -> str:
     return text if len(text) <= 300 else f"{text[:299]}…"
 
 
-ROUTES = [
-    Route("/log/{id}", page(record_page, Role.VIEWER)),
-    Route("/log/{id}/json", page(record_json, Role.VIEWER)),
-    Route("/log/{id}/replay", page(replay_page, Role.REVIEWER), methods=["POST"]),
-]
-
-
 ACTIONS = (*(action.value for action in Action), ONLY_GATE)
 _LONGEST = 500
 _FIELDS = ("action", "caller", "document", "text", "since", "until")
@@ -298,22 +297,22 @@ _PORTION = 100
 async def log_page(context: PageContext) -> Response:
     log = log_of(context)
     given = _given(context.request.query_params)
-    wanted = wanted_of(given)
+    wanted = filter_of(given)
     before, after = (context.request.query_params.get(name, "") for name in ("before", "after"))
     behind = await refreshed(context)
     reader = context.person.reader
     decisions = Decisions(log)
-    found = await context.run(decisions.page, wanted, reader, before=before, after=after)
+    decided = await context.run(decisions.page, wanted, reader, before=before, after=after)
     audits = sees_all(context)
     verified = await context.run(last_verification, log) if audits else None
     chosen = {name: value for name, value in given.items() if value}
-    newer, older = _links(found, chosen)
+    newer, older = _links(decided, chosen)
     return context.render(
         "log.html",
-        found=found,
+        found=decided,
         given=given,
         filtered=wanted.any,
-        actions=[("", "All"), *((one, _named(one)) for one in ACTIONS)],
+        actions=[("", "All"), *((action, _named(action)) for action in ACTIONS)],
         newer=newer,
         older=older,
         chosen=chosen,
@@ -336,31 +335,28 @@ async def verify(context: PageContext) -> Response:
         )
 
     def work() -> Verified:
-        found = log.verify()
-        record_verification(log, found, context.person.name)
-        return found
+        verified = log.verify()
+        record_verification(log, verified, context.person.name)
+        return verified
 
-    found = await context.run_long(work)
-    told = "no faults" if found.whole else f"{found.count:,} faults"
-    return context.redirect(
-        "/ui/log", f"Verified {found.records:,} records in {found.seconds:.1f} s: {told}."
-    )
+    verified = await context.site.run_long(work)
+    result = "no faults" if verified.whole else f"{verified.count:,} faults"
+    notice = f"Verified {verified.records:,} records in {verified.seconds:.1f} s: {result}."
+    return context.redirect("/ui/log", notice)
 
 
 async def export(context: PageContext) -> Response:
     """The selected decisions as JSON lines, oldest first, as far as the person may read them."""
     log = log_of(context)
-    given = _given(await context.form())
+    given = _given(context.form)
     await completed(context)
     filters = {name: value for name, value in given.items() if value}
     await record_export(context, "log", filters=filters)
-    lines = _lines(context, log, wanted_of(given))
-    name = f"suffice-log-{now():%Y-%m-%d}.jsonl"
-    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
-    return StreamingResponse(lines, media_type="application/jsonl", headers=headers)
+    lines = _lines(context, log, filter_of(given))
+    return attachment(lines, f"suffice-log-{now():%Y-%m-%d}.jsonl", "application/jsonl")
 
 
-async def _lines(context: PageContext, log: Log, wanted: Wanted) -> AsyncIterator[bytes]:
+async def _lines(context: PageContext, log: Log, wanted: DecisionFilter) -> AsyncIterator[bytes]:
     """Read in portions, so that a long export holds neither a thread nor a snapshot."""
     decisions, reader = Decisions(log), context.person.reader
     whole = context.person.has(Role.REVIEWER)
@@ -368,7 +364,7 @@ async def _lines(context: PageContext, log: Log, wanted: Wanted) -> AsyncIterato
 
     def portion(numbers: list[int]) -> bytes:
         entries = filter(reader.may_know, (log.entry(str(number)) for number in numbers))
-        trees = (exported(one, reviewer=whole, audits=reader.audits) for one in entries)
+        trees = (exported(entry, reviewer=whole, audits=reader.audits) for entry in entries)
         return b"".join(
             json.dumps(tree, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
             for tree in trees
@@ -379,11 +375,11 @@ async def _lines(context: PageContext, log: Log, wanted: Wanted) -> AsyncIterato
         last = numbers[-1]
 
 
-def wanted_of(given: Mapping[str, str]) -> Wanted:
+def filter_of(given: Mapping[str, str]) -> DecisionFilter:
     """The selection that the fields of the form describe. Days are in UTC and both included."""
     until = _day(given["until"])
     since = _day(given["since"])
-    return Wanted(
+    return DecisionFilter(
         given["action"] if given["action"] in ACTIONS else "",
         given["caller"],
         given["document"],
@@ -399,19 +395,19 @@ def _given(fields: Mapping[str, str]) -> dict[str, str]:
 
 def _day(text: str) -> date | None:
     try:
-        found = date.fromisoformat(text)
+        day = date.fromisoformat(text)
     except ValueError:
         return None
-    return found if date.min < found < date.max else None
+    return day if date.min < day < date.max else None
 
 
-def _links(found: Page, chosen: Mapping[str, str]) -> tuple[str, str]:
+def _links(listed: DecisionPage, chosen: Mapping[str, str]) -> tuple[str, str]:
     """The addresses of the newer and the older page; empty if there is none."""
     newer, older = "", ""
-    if found.rows and found.newer:
-        newer = f"/ui/log?{urlencode({**chosen, 'after': found.rows[0].id})}"
-    if found.last and found.older:
-        older = f"/ui/log?{urlencode({**chosen, 'before': found.last})}"
+    if listed.rows and listed.newer:
+        newer = f"/ui/log?{urlencode({**chosen, 'after': listed.rows[0].id})}"
+    if listed.last and listed.older:
+        older = f"/ui/log?{urlencode({**chosen, 'before': listed.last})}"
     return newer, older
 
 
@@ -419,8 +415,11 @@ def _named(action: str) -> str:
     return "Gate only" if action == ONLY_GATE else action
 
 
-LOG_ROUTES = [
+ROUTES = [
     Route("/log", page(log_page, Role.VIEWER)),
     Route("/log/export", page(export, Role.VIEWER), methods=["POST"]),
     Route("/log/verify", page(verify, Role.ADMIN), methods=["POST"]),
+    Route("/log/{id}", page(record_page, Role.VIEWER)),
+    Route("/log/{id}/json", page(record_json, Role.VIEWER)),
+    Route("/log/{id}/replay", page(replay_page, Role.REVIEWER), methods=["POST"]),
 ]

@@ -8,6 +8,7 @@ import hashlib
 import hmac
 import secrets
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from starlette.requests import Request
@@ -45,8 +46,8 @@ def csrf_token(secret: str, whose: str = "") -> str:
     return hmac.new(secret.encode(), f"csrf {whose}".encode(), hashlib.sha256).hexdigest()
 
 
-def same_token(sent: str, known: str) -> bool:
-    return sent.isascii() and hmac.compare_digest(sent, known)
+def same_token(sent: str, expected: str) -> bool:
+    return sent.isascii() and hmac.compare_digest(sent, expected)
 
 
 def from_here(request: Request) -> bool:
@@ -60,8 +61,8 @@ def from_here(request: Request) -> bool:
 def from_elsewhere(request: Request) -> bool:
     """Whether, according to the browser, a page of another site, port or host made this request or
     links to it."""
-    told = request.headers.get("sec-fetch-site", "")
-    return not from_here(request) or told in ("cross-site", "same-site")
+    fetched_from = request.headers.get("sec-fetch-site", "")
+    return not from_here(request) or fetched_from in ("cross-site", "same-site")
 
 
 def _netloc(origin: str) -> str:
@@ -132,32 +133,20 @@ def local_path(path: str, default: str = f"{BASE}/") -> str:
     return path if plain and inside and "//" not in path else default
 
 
+@dataclass(eq=False)
 class PageError(Exception):
     """An error page: what happened and what to do."""
 
-    def __init__(
-        self,
-        status: int,
-        title: str,
-        message: str,
-        remedy: str = "",
-        headers: Mapping[str, str] | None = None,
-    ) -> None:
-        super().__init__(message)
-        self.status = status
-        self.title = title
-        self.message = message
-        self.remedy = remedy
-        self.headers = dict(headers or {})
+    status: int
+    title: str
+    message: str
+    remedy: str = ""
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return self.message
 
 
-def too_many_attempts(seconds: float) -> PageError:
-    """The error for an attempt after too many failures."""
-    shown = max(int(seconds + 0.999), 1)
-    return PageError(
-        429,
-        "Too many attempts",
-        "There were too many failed attempts to sign in or to change the password.",
-        f"Try again in {shown} s.",
-        {"Retry-After": str(shown)},
-    )
+def busy(message: str) -> PageError:
+    """The error while another job, of which one runs at a time, has not ended."""
+    return PageError(503, "Busy", message, "Try again when it has ended.", {"Retry-After": "10"})

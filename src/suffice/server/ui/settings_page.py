@@ -19,7 +19,7 @@ _LONGEST = 400
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class SettingRow:
     """One setting: its path, its value, the default if it differs, and what it means."""
 
     path: str
@@ -33,9 +33,9 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class SettingGroup:
     name: str
-    rows: tuple[Row, ...]
+    rows: tuple[SettingRow, ...]
 
     @property
     def changed(self) -> int:
@@ -48,16 +48,18 @@ async def show(context: PageContext) -> Response:
     return context.render("settings.html", groups=groups, changed=changed)
 
 
-def groups_of(settings: Settings) -> list[Group]:
+def groups_of(settings: Settings) -> list[SettingGroup]:
     """All settings by group; those outside groups come first."""
     plain, default = masked(settings), masked(Settings())
     abouts = dict(_abouts(settings, ""))
-    found: dict[str, list[Row]] = {"": []}
+    rows_by_group: dict[str, list[SettingRow]] = {"": []}
     for path, value in _leaves(plain, ""):
         group = path.partition(".")[0] if "." in path else ""
-        row = Row(path, _shown(value), _shown(_at(default, path)), abouts.get(path, ""))
-        found.setdefault(group, []).append(row)
-    return [Group(name or "general", tuple(rows)) for name, rows in found.items() if rows]
+        row = SettingRow(path, _shown(value), _shown(_at(default, path)), abouts.get(path, ""))
+        rows_by_group.setdefault(group, []).append(row)
+    return [
+        SettingGroup(name or "general", tuple(rows)) for name, rows in rows_by_group.items() if rows
+    ]
 
 
 def _leaves(tree: Any, path: str) -> Iterator[tuple[str, Any]]:
@@ -78,9 +80,9 @@ def _abouts(value: Any, path: str) -> Iterator[tuple[str, str]]:
     """The description of each setting, by its path."""
     if is_dataclass(value):
         for item in fields(value):
-            own = f"{path}.{item.name}" if path else item.name
-            yield own, item.metadata.get(ABOUT, "")
-            yield from _abouts(getattr(value, item.name), own)
+            below = f"{path}.{item.name}" if path else item.name
+            yield below, item.metadata.get(ABOUT, "")
+            yield from _abouts(getattr(value, item.name), below)
     elif isinstance(value, Mapping):
         for key, entry in value.items():
             yield from _abouts(entry, f"{path}.{key}")

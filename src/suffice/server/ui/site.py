@@ -20,12 +20,16 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from suffice import __version__
-from suffice.access.accounts import Accounts, Attempts, Sessions
+from suffice.access.accounts import Accounts
+from suffice.access.keys import Principals
+from suffice.access.sign_in import Attempts, Sessions
 from suffice.access.visibility import Reader
 from suffice.lab.monitor.gaps import Topic
 from suffice.server.auth import needs_no_role
 from suffice.server.gateway import Gateway
-from suffice.server.ui.security import BASE, secured
+from suffice.server.ui.security import BASE, PageError, busy, secured
+from suffice.settings import Settings
+from suffice.sql.database import Database
 
 _TYPES: Final = {
     "css": "text/css; charset=utf-8",
@@ -153,14 +157,6 @@ _WAITING = 64
 _PASSWORDS = 2
 
 
-class Overloaded(Exception):
-    """Too many pages are waiting for a thread."""
-
-
-class LongJobRunning(Exception):
-    """Another long job is running."""
-
-
 @dataclass(frozen=True, slots=True)
 class NavItem:
     """A navigation entry, shown to people with this role."""
@@ -188,28 +184,37 @@ class Site:
         self._password_checks = 0
 
     @property
+    def settings(self) -> Settings:
+        """The settings in force, which a reload may change."""
+        return self.gateway.state.settings
+
+    @property
+    def database(self) -> Database:
+        return self.gateway.library.store.database
+
+    @property
     def sessions(self) -> Sessions:
-        """The sessions, with the current settings, which a reload may change."""
-        settings = self.gateway.state.settings
-        database = self.gateway.library.store.database
-        return Sessions(database, settings.server.site, settings=settings.record)
+        site, record = self.settings.server.site, self.settings.record
+        return Sessions(self.database, site, settings=record)
 
     @property
     def accounts(self) -> Accounts:
-        settings = self.gateway.state.settings
-        return Accounts(self.gateway.library.store.database, settings=settings.record)
+        return Accounts(self.database, settings=self.settings.record)
+
+    @property
+    def principals(self) -> Principals:
+        return Principals(self.database, settings=self.settings.record)
 
     @property
     def attempts(self) -> Attempts:
-        allowed = self.gateway.state.settings.server.site.sign_in_attempts
-        return Attempts(self.gateway.library.store.database, allowed)
+        return Attempts(self.database, self.settings.server.site.sign_in_attempts)
 
     @asynccontextmanager
     async def checking_passwords(self) -> AsyncIterator[None]:
         """A password check takes much memory and time on purpose: few at once, and not many may
         wait."""
         if self._password_checks >= _WAITING:
-            raise Overloaded
+            raise _overloaded()
         self._password_checks += 1
         try:
             async with self._passwords:
@@ -220,14 +225,14 @@ class Site:
     async def run(self, call: Callable[[], T]) -> T:
         """Run blocking work in a thread of the site."""
         if self._waiting >= _WAITING:
-            raise Overloaded
-        made = self._pool.submit(contextvars.copy_context().run, call)
+            raise _overloaded()
+        job = self._pool.submit(contextvars.copy_context().run, call)
         self._waiting += 1
         # Count the work until its thread is done, even if the page stops waiting.
-        made.add_done_callback(partial(self._done, asyncio.get_running_loop()))
-        return await asyncio.wrap_future(made)
+        job.add_done_callback(partial(self._done, asyncio.get_running_loop()))
+        return await asyncio.wrap_future(job)
 
-    def _done(self, loop: asyncio.AbstractEventLoop, made: object) -> None:
+    def _done(self, loop: asyncio.AbstractEventLoop, job: object) -> None:
         with suppress(RuntimeError):  # the event loop is already closed
             loop.call_soon_threadsafe(self._one_less)
 
@@ -236,16 +241,21 @@ class Site:
 
     async def run_long(self, call: Callable[[], T]) -> T:
         """Run work that reads the whole log in a thread of its own, one job at a time. It goes on
-        if the page stops waiting. Raise `LongJobRunning` if another job has not ended."""
+        if the page stops waiting. Raise if another job has not ended."""
         if self._long_job is not None and not self._long_job.done():
-            raise LongJobRunning
-        made = self._long_pool.submit(contextvars.copy_context().run, call)
-        self._long_job = made
-        return await asyncio.shield(asyncio.wrap_future(made))
+            raise busy("Another job is reading the whole log, such as a verification.")
+        job = self._long_pool.submit(contextvars.copy_context().run, call)
+        self._long_job = job
+        return await asyncio.shield(asyncio.wrap_future(job))
 
     def close(self) -> None:
         for pool in (self._pool, self._long_pool):
             pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _overloaded() -> PageError:
+    """Too many pages are waiting for a thread."""
+    return PageError(503, "Busy", "Too many pages are being loaded.", "Try again shortly.")
 
 
 def _environment(static: StaticFiles) -> Environment:

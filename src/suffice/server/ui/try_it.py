@@ -1,4 +1,5 @@
 """Try it: ask a question, or check a draft against evidence; with everything behind the verdict.
+And the steps of the demo's guide, most of which lead here.
 
 The work is that of an API call: it is admitted within the same limits, runs in the gateway's
 inference threads, and is recorded.
@@ -11,7 +12,6 @@ import json
 import re
 import time
 from collections.abc import Mapping
-from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -19,20 +19,17 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from suffice.access.keys import Role
-from suffice.errors import SufficeError
 from suffice.server.endpoints import checked_json
-from suffice.server.errors import ApiError
 from suffice.server.openai.answering import Answering
 from suffice.server.openai.completion import Disclosure, completion, disclosure
 from suffice.server.openai.request import read_given, read_request
-from suffice.server.request import RequestContext, admit
+from suffice.server.request import RequestContext
 from suffice.server.route import AnswerOptions
 from suffice.server.route import Route as GatewayRoute
 from suffice.server.sending import cancel_on_disconnect, offload
-from suffice.server.telemetry.stats import CURRENT_STATS, RequestStats
 from suffice.server.ui import security
 from suffice.server.ui.guide import COOKIE, EXAMPLES, STEPS, Guide, guide_of
-from suffice.server.ui.page import PageContext, as_page_error, page
+from suffice.server.ui.page import PageContext, as_api_call, page
 from suffice.server.ui.security import PageError
 from suffice.server.ui.verdict_view import VerdictView, view_of
 from suffice.settings import LimitSettings
@@ -81,42 +78,33 @@ async def show(context: PageContext) -> Response:
 
 async def run(context: PageContext) -> Response:
     """Do what the form asks, as an API call of this person."""
-    form = TryForm.of(await context.form())
-    gateway, principal = context.gateway, context.person.principal
-    stats = RequestStats("/ui/try", time.perf_counter())
-    CURRENT_STATS.set(stats)
-    stack = ExitStack()
-    stack.callback(gateway.tell, stats)
+    form = TryForm.of(context.form)
     try:
-        call = await admit(context.request, gateway, principal, stack, stats)
-        route = gateway.route(form.route, None, principal)
-        stats.route = route.name
-        work = _ask if form.way == "ask" else _check
-        return _page(context, form, await work(context, call, route, form))
-    except (PageError, ApiError, SufficeError) as problem:
-        shown = as_page_error(problem, stats.path)
-        stats.status = shown.status
-        return _page(context, form, problem=shown)
-    finally:
-        stack.close()
+        async with as_api_call(context, "/ui/try") as call:
+            route = context.gateway.route(form.route, None, context.person.principal)
+            call.stats.route = route.name
+            work = _ask if form.way == "ask" else _check
+            return _page(context, form, await work(context, call, route, form))
+    except PageError as problem:
+        return _page(context, form, problem=problem)
 
 
 def _page(
     context: PageContext,
     form: TryForm,
-    shown: TryResult | None = None,
+    result: TryResult | None = None,
     problem: PageError | None = None,
 ) -> Response:
     gateway, principal = context.gateway, context.person.principal
-    routes = [name for name, one in gateway.state.routes.items() if gateway.may(principal, one)]
+    routes = [name for name, route in gateway.state.routes.items() if gateway.may(principal, route)]
     response = context.render(
         TEMPLATE,
         problem.status if problem else 200,
-        asked=form,
-        shown=shown,
+        form=form,
+        result=result,
         problem=problem,
         routes=routes,
-        examples=EXAMPLES if gateway.state.settings.server.site.guide else (),
+        examples=EXAMPLES if context.settings.server.site.guide else (),
     )
     response.headers.update(problem.headers if problem else {})
     return response
@@ -134,7 +122,7 @@ async def _ask(
             f"The route '{route.name}' searches no documents.",
             "Choose another route, or check a draft with its evidence.",
         )
-    limits = context.gateway.state.settings.server.limits
+    limits = context.settings.server.limits
     body = {"messages": [{"role": "user", "content": form.question}]}
     request = await offload(len(form.question), read_request, body, route.settings, limits)
     began = time.perf_counter()
@@ -152,7 +140,7 @@ async def _ask(
 async def _check(
     context: PageContext, call: RequestContext, route: GatewayRoute, form: TryForm
 ) -> TryResult:
-    limits = context.gateway.state.settings.server.limits
+    limits = context.settings.server.limits
     if not form.draft.strip():
         raise PageError(400, "No draft", "Paste the draft that is to be checked.")
     if len(form.draft) > limits.draft_characters:
@@ -182,7 +170,7 @@ async def _evidence(
     context: PageContext, call: RequestContext, route: GatewayRoute, form: TryForm
 ) -> list[Retrieved]:
     """The passages that were pasted; else those that a search for the question finds."""
-    limits = context.gateway.state.settings.server.limits
+    limits = context.settings.server.limits
     pasted = await asyncio.to_thread(_pasted, form.evidence, limits)
     if pasted:
         return pasted
@@ -214,36 +202,31 @@ def _pretty(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, indent=2, default=str)
 
 
-ROUTES = [
-    Route("/try", page(show, Role.VIEWER)),
-    Route("/try", page(run, Role.VIEWER), methods=["POST"]),
-]
-
-
 async def step(context: PageContext) -> Response:
     """Go to the page of a step and note that it was opened."""
     guide, n = guide_of(context.request), context.request.path_params["n"]
     if not 1 <= n <= len(STEPS):
         raise PageError(404, "Not found", "The guide has no such step.")
     done = replace(guide, done=guide.done | {n}, off=False)
-    return _kept(context, STEPS[n - 1].path, done)
+    return _remembered(context, STEPS[n - 1].path, done)
 
 
 async def switch(context: PageContext) -> Response:
     """Dismiss the panel, or bring it back from its first step."""
-    form = await context.form()
-    off = form.get("show") != "1"
-    return _kept(context, form.get("next", ""), Guide(frozenset(), off))
+    off = context.form.get("show") != "1"
+    return _remembered(context, context.form.get("next", ""), Guide(frozenset(), off))
 
 
-def _kept(context: PageContext, path: str, guide: Guide) -> Response:
+def _remembered(context: PageContext, path: str, guide: Guide) -> Response:
     response = RedirectResponse(security.local_path(path), 303)
     secure = context.browser.secure
     security.set_cookie(response, COOKIE, guide.value, secure=secure, strict=True)
     return response
 
 
-GUIDE_ROUTES = [
+ROUTES = [
+    Route("/try", page(show, Role.VIEWER)),
+    Route("/try", page(run, Role.VIEWER), methods=["POST"]),
     Route("/guide/{n:int}", page(step, Role.VIEWER)),
     Route("/guide", page(switch, Role.VIEWER), methods=["POST"]),
 ]

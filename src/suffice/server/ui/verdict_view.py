@@ -66,7 +66,7 @@ class PassageView:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class DraftStep:
     """One draft on the way to the verdict."""
 
     n: int
@@ -85,7 +85,7 @@ class VerdictView:
     answer: tuple[Piece, ...]
     claims: tuple[ClaimView, ...]
     passages: tuple[PassageView, ...]
-    steps: tuple[Step, ...]
+    steps: tuple[DraftStep, ...]
     rescue: str
     hidden: bool
 
@@ -122,7 +122,7 @@ def view_of(verdict: Verdict, shown: Disclosure) -> VerdictView:
 def _answer(verdict: Verdict, statuses: Sequence[ClaimStatus]) -> tuple[Piece, ...]:
     if verdict.draft is None:
         return ()
-    spans = {one.n: (one.claim.start, one.claim.end) for one in statuses}
+    spans = {status.n: (status.claim.start, status.claim.end) for status in statuses}
     return _cut(verdict.draft.text, spans, {})
 
 
@@ -148,7 +148,9 @@ def _passages(evidence: Evidence, statuses: Sequence[ClaimStatus]) -> Iterable[P
     for n, item in enumerate(evidence, 1):
         text = item.passage.text
         spans = {
-            one.n: one.span for one in statuses if one.passage and one.passage[0] == n and one.span
+            status.n: status.span
+            for status in statuses
+            if status.passage and status.passage[0] == n and status.span
         }
         around = {claim: _sentences(text, span) for claim, span in spans.items()}
         yield PassageView(n, item.passage, item.relevance, _cut(text, spans, around))
@@ -167,20 +169,22 @@ def _cut(text: str, spans: Mapping[int, Span], around: Mapping[int, Span]) -> tu
     ends = sorted({0, len(text), *(min(max(end, 0), len(text)) for span in every for end in span)})
     pieces = []
     for start, end in pairwise(ends):
-        own = tuple(n for n, (a, b) in spans.items() if a <= start and end <= b)
-        near = tuple(n for n, (a, b) in around.items() if a <= start and end <= b and n not in own)
-        pieces.append(Piece(text[start:end], own, near))
+        covering = tuple(n for n, (a, b) in spans.items() if a <= start and end <= b)
+        near = tuple(
+            n for n, (a, b) in around.items() if a <= start and end <= b and n not in covering
+        )
+        pieces.append(Piece(text[start:end], covering, near))
     return tuple(pieces)
 
 
-def _steps(attempts: Sequence[Attempt]) -> Iterable[Step]:
+def _steps(attempts: Sequence[Attempt]) -> Iterable[DraftStep]:
     for n, attempt in enumerate(attempts, 1):
         by_claim: dict[int, list[Finding]] = {}
         for finding in attempt.findings:
             by_claim.setdefault(finding.claim.start, []).append(finding)
-        counts = _counted(overall_support(found).value for found in by_claim.values())
+        counts = _counted(overall_support(findings).value for findings in by_claim.values())
         draft = attempt.draft
-        yield Step(n, draft.text, draft.drafter, attempt.route, counts)
+        yield DraftStep(n, draft.text, draft.drafter, attempt.route, counts)
 
 
 def _counted(supports: Iterable[str]) -> dict[str, int]:
