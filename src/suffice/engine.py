@@ -186,6 +186,8 @@ class Engine:
         settings are reported at once."""
         assembly = Assembly(self, settings_in_force(settings, self._suspended(settings)))
         _ = assembly.base
+        with self._assembling:
+            self._assemblies[assembly.settings] = assembly
         return assembly
 
     def _settings_for(self, caller: Caller) -> CollectionSettings:
@@ -225,6 +227,9 @@ class Engine:
         with self._opening:
             if self._followed is None:
                 library.catch_up()
+                _ = (
+                    library.index
+                )  # raises if nothing is indexed yet, so that the next one tries again
                 self._followed = time.monotonic()
             if time.monotonic() - self._followed < _FOLLOW:
                 return
