@@ -22,8 +22,8 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from benchmarks.hidden import hostile_draft
-from suffice.answers import Checker
-from suffice.corpus import open_checker
+from suffice.answers import open_checker
+from suffice.checker import Checker
 from suffice.evidence.rows import Vectors
 from suffice.models.verifier import Pair, SufficiencyScore, SupportScore, Thresholds
 from suffice.settings import Settings

@@ -11,8 +11,8 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 import suffice
-from suffice.answers import LONGEST_ANSWER
-from suffice.corpus import open_checker
+from suffice.answers import open_checker
+from suffice.checker import LONGEST_ANSWER
 from suffice.errors import AnswerError, EvidenceError, QuestionError
 from suffice.settings import (
     ChecksSettings,

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from benchmarks.cost.series import Series, Work, shortest
 from benchmarks.speed import PASSAGE_WORDS, PASSAGES, SENTENCES, answer, passages
-from suffice.corpus import open_checker
+from suffice.answers import open_checker
 from suffice.models.embedder import Embedder
 from suffice.models.verifier import CachedEmbedder, Verifier
 from suffice.settings import Settings

@@ -10,7 +10,7 @@ from typing import Any
 
 from benchmarks.cost.series import Series
 from benchmarks.speed import PASSAGES, answer, passages
-from suffice.corpus import open_checker
+from suffice.answers import open_checker
 from suffice.settings import Settings
 
 SIZES = (1, 2)

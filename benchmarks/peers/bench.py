@@ -14,7 +14,7 @@ from benchmarks.peers.published import published
 from benchmarks.peers.quality import cosine, measure
 from benchmarks.peers.race import Judge, Peer, peers, race
 from benchmarks.peers.rows import PASSAGE_WORDS, Answer, mixed, read_ragtruth, read_written, sample
-from suffice.corpus import open_checker
+from suffice.answers import open_checker
 from suffice.evidence.ingest import Progress
 from suffice.lab.eval.run_record import run_record
 from suffice.lab.eval.verifiers import AGGREGATION, judged

@@ -29,9 +29,10 @@ from suffice.types import (
 )
 
 if TYPE_CHECKING:
+    from suffice.answers import acheck, check
     from suffice.compat.cautious import CautiousRAG
     from suffice.compat.checker import SufficientContextChecker
-    from suffice.corpus import Corpus, acheck, check
+    from suffice.corpus import Corpus
     from suffice.corpus import open_corpus as open
     from suffice.engine import Engine
     from suffice.evidence.index import Filter, Found
@@ -93,8 +94,8 @@ _LAZY = {
     "Pipeline": "suffice.pipeline",
     "Settings": "suffice.settings",
     "SufficientContextChecker": "suffice.compat.checker",
-    "acheck": "suffice.corpus",
-    "check": "suffice.corpus",
+    "acheck": "suffice.answers",
+    "check": "suffice.answers",
     "read_settings": "suffice.settings",
 }
 

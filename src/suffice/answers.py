@@ -3,141 +3,90 @@
 >>> import suffice
 >>> verdict = suffice.check("Leave lasts 20 weeks [1].", ["Leave lasts 18 weeks."])
 >>> verdict.action, [finding.reason for finding in verdict.findings if finding.kind]
-
-The verdict applies to the answer as given: nothing is retrieved, gated, revised or trimmed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
-from datetime import date
-from typing import TYPE_CHECKING
+import asyncio
+from collections.abc import Callable, Coroutine, Iterable
+from functools import lru_cache, wraps
+from typing import Any, ParamSpec, TypeVar
 
-from suffice.checks.answer_conflicts import covered_evidence, stated_conflicts
-from suffice.checks.check import Check
-from suffice.checks.findings import judged
-from suffice.checks.structure import shape
-from suffice.checks.unread import unread
-from suffice.draft.reading import read_draft
-from suffice.errors import AnswerError
-from suffice.evidence.index import today
-from suffice.evidence.inputs import Given, given
-from suffice.evidence.sanitize import (
-    READER,
-    InstructionReader,
-    examined,
-    flag_exclusions,
-    flag_notes,
-    sanitized,
-)
-from suffice.gate.freshness import asked_about, fresh
-from suffice.gate.gate import FindsConflicts
-from suffice.log.trace import Timings, Trace
-from suffice.text.question import checked_question
-from suffice.types import Action, Draft, Evidence, GateDecision, Level, Verdict
-from suffice.verdict.decide import decide, withhold
-from suffice.verdict.route import RoutingRow
+from suffice.checker import Checker
+from suffice.engine import Engine
+from suffice.evidence.inputs import Given
+from suffice.models.catalog import open_embedder, open_verifier
+from suffice.models.embedder import Embedder
+from suffice.models.verifier import CachedEmbedder, Verifier
+from suffice.settings import DraftSettings, EmbedderSettings, Settings, VerifierSettings
+from suffice.types import Verdict
 
-if TYPE_CHECKING:
-    from suffice.log.log import RecordSink
-
-LONGEST_ANSWER = 100_000
-NOT_GATED = GateDecision(
-    Level.SUFFICIENT,
-    1.0,
-    "none",
-    ("no gate decision: the passages were supplied with the answer",),
-)
-EMPTY = "The answer is empty."
-NO_CLAIM = "The answer makes no statement that could be checked."
-ABSTAINS = "The answer declines and makes no statement, so there is nothing to check."
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
-@dataclass(frozen=True, slots=True)
-class Checker:
-    """Checks answers; `Engine.checker` opens one."""
+def check(
+    answer: str,
+    passages: Iterable[Given] | Given,
+    question: str | None = None,
+    *,
+    uncited: bool = False,
+    settings: Settings | None = None,
+    verifier: Verifier | None = None,
+    embedder: Embedder | None = None,
+) -> Verdict:
+    """The verdict on an answer in which `[n]` cites the n-th passage.
 
-    checks: tuple[Check, ...]
-    routes: tuple[RoutingRow, ...]
-    uncited: bool = False
-    conflicts: FindsConflicts | None = None
-    """Finds contradictory passages; `None`: conflicts are not detected."""
-    clock: Callable[[], date] = today
-    reader: InstructionReader = READER
-    """Finds instructions to the model in the passages."""
-    record: RecordSink | None = None
-    """Records every verdict before it is returned."""
-
-    def check(
-        self, answer: str, passages: Iterable[Given] | Given, question: str | None = None
-    ) -> Verdict:
-        timings = Timings()
-        asked = checked_question(question) if question else ""
-        with timings.measure("check"):
-            verdict = self._checked(checked_answer(answer), Evidence(asked, given(passages)))
-        if self.record is None:
-            return verdict
-        trace = Trace(verdict.evidence, day=today(), timings=timings.stages)
-        return replace(verdict, record=self.record.verdict(verdict, trace))
-
-    def _checked(self, answer: str, found: Evidence) -> Verdict:
-        found = examined(found, self.reader)
-        evidence = replace(found, notes=flag_notes(found))
-        draft = self._draft(answer, evidence)
-        if not draft.claims:
-            return _without_claims(draft, evidence)
-        findings = judged(self.checks, draft, evidence)
-        gate = self._gate_decision(sanitized(evidence), draft)
-        gate = replace(gate, excluded=flag_exclusions(evidence))
-        return decide(evidence, gate, draft, findings, self.routes)
-
-    def _gate_decision(self, evidence: Evidence, draft: Draft) -> GateDecision:
-        """A placeholder decision with the conflicts that concern the answer. Outdated passages
-        cannot conflict with current ones."""
-        if self.conflicts is None:
-            return NOT_GATED
-        day = self.clock()
-        current = fresh(evidence, asked_about(evidence.question, day), day).evidence
-        found = stated_conflicts(
-            draft, self.conflicts.find(covered_evidence(draft, current)), evidence
-        )
-        opposed = any(not conflict.ambiguous for conflict in found)
-        return replace(
-            NOT_GATED,
-            level=Level.CONFLICT if opposed else NOT_GATED.level,
-            conflicts=found,
-            reasons=(*NOT_GATED.reasons, *(conflict.reason for conflict in found)),
-        )
-
-    def _draft(self, answer: str, evidence: Evidence) -> Draft:
-        draft = read_draft(answer, evidence.passages, drafter="given")
-        if not self.uncited:
-            return draft
-        unmarked = tuple(replace(claim, cites=()) for claim in draft.claims)
-        return replace(draft, claims=unmarked, citations=())
+    Passages are strings, `Passage`, `Retrieved`, or dicts with "text" and document metadata.
+    `uncited` ignores citations and checks every claim against all passages.
+    """
+    checker = open_checker(settings, verifier, embedder, uncited=uncited)
+    return checker.check(answer, passages, question)
 
 
-def checked_answer(answer: str) -> str:
-    """The answer if it can be checked. Raises `AnswerError` otherwise."""
-    if not isinstance(answer, str):
-        raise AnswerError(
-            f"The answer is a {type(answer).__name__}, not a string.",
-            remedy="Pass the answer as one string.",
-        )
-    if len(answer) > LONGEST_ANSWER:
-        raise AnswerError(
-            f"The answer has {len(answer):,} characters, over the limit of {LONGEST_ANSWER:,}.",
-            remedy="Check it in parts.",
-        )
-    return answer
+def open_checker(
+    settings: Settings | None = None,
+    verifier: Verifier | None = None,
+    embedder: Embedder | None = None,
+    *,
+    uncited: bool = False,
+) -> Checker:
+    """A checker for any number of answers. Models that are not given are loaded once per process
+    and settings, not for every checker."""
+    settings = settings or Settings()
+    engine = Engine(
+        settings,
+        embedder=embedder or _embedder(settings.embedder),
+        verifier=verifier or _verifier_of(settings),
+    )
+    return engine.checker(uncited=uncited)
 
 
-def _without_claims(draft: Draft, evidence: Evidence) -> Verdict:
-    """The verdict on an answer without claims. A refusal is served, as it contains no unchecked
-    statement."""
-    plain = shape(draft.text).abstains and not draft.unread
-    if draft.text and plain and not unread(draft, evidence):
-        held = withhold(evidence, NOT_GATED, ABSTAINS, draft, action=Action.SERVE)
-        return replace(held, released=draft.text, nearest=())
-    return withhold(evidence, NOT_GATED, NO_CLAIM if draft.text else EMPTY, draft)
+def _in_thread(call: Callable[P, R]) -> Callable[P, Coroutine[Any, Any, R]]:
+    """The call as a coroutine that does not block the event loop."""
+
+    @wraps(call)
+    async def later(*args: P.args, **kwargs: P.kwargs) -> R:
+        return await asyncio.to_thread(call, *args, **kwargs)
+
+    return later
+
+
+acheck = _in_thread(check)
+
+
+def _verifier_of(settings: Settings) -> Verifier:
+    """The cached verifier. The cache key includes the draft settings only if the drafter's LLM is
+    the verifier."""
+    drafts = settings.verifier.llm.url == "draft"
+    return _verifier(settings.verifier, settings.draft if drafts else None)
+
+
+@lru_cache(maxsize=2)
+def _verifier(settings: VerifierSettings, draft: DraftSettings | None) -> Verifier:
+    return open_verifier(settings, "", draft)
+
+
+@lru_cache(maxsize=2)
+def _embedder(settings: EmbedderSettings) -> Embedder:
+    return CachedEmbedder(open_embedder(settings))

@@ -15,8 +15,9 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
-from suffice.answers import Checker
+from suffice.checker import Checker
 from suffice.checks.check import Check
 from suffice.checks.judge import open_judge
 from suffice.checks.registry import open_checks
@@ -25,21 +26,10 @@ from suffice.draft.extractive import Extractive
 from suffice.errors import SufficeError
 from suffice.evidence.filter import Helpful
 from suffice.evidence.index import Filter, Retriever
-from suffice.evidence.library import Library
 from suffice.evidence.retrieve import Rewriter
 from suffice.evidence.sanitize import InstructionReader
-from suffice.evidence.search import Search, StoredDocuments
 from suffice.gate.conflict.detect import Conflicts
 from suffice.gate.gate import Gate
-from suffice.log.decision import Filing
-from suffice.log.log import Log, Recorder
-from suffice.log.setup import (
-    ANSWERS,
-    PIPELINE,
-    Setup,
-    settings_in_force,
-    suspended_certificates,
-)
 from suffice.models.batching import Lanes, SharedEmbedder, shared_verifier
 from suffice.models.catalog import open_embedder, open_verifier
 from suffice.models.embedder import Embedder
@@ -51,6 +41,14 @@ from suffice.types import Evidence
 from suffice.verdict.route import read_routes
 from suffice.verdict.thresholds import certified
 
+if TYPE_CHECKING:  # an engine without a library needs no database
+    from suffice.evidence.library import Library
+    from suffice.evidence.search import Search, StoredDocuments
+    from suffice.log.decision import Filing
+    from suffice.log.log import Log, Recorder
+    from suffice.log.setup import Setup
+
+PIPELINE, ANSWERS = "pipeline", "answers"
 _LOG = logging.getLogger("suffice.engine")
 _FOLLOW = 30.0
 """Seconds after which the index looks for documents that other machines added to the store."""
@@ -119,7 +117,7 @@ class Engine:
 
     def documents(self, allowed: Filter) -> StoredDocuments | None:
         """The stored documents that the filter allows, for citation checks."""
-        return StoredDocuments(self._library.store, allowed) if self._library else None
+        return self._library.documents(allowed) if self._library else None
 
     @cached_property
     def embedder(self) -> Embedder:
@@ -184,7 +182,8 @@ class Engine:
     def assemble(self, settings: CollectionSettings) -> Assembly:
         """The parts for these settings, opened anew, with the thresholds in force now. Invalid
         settings are reported at once."""
-        assembly = Assembly(self, settings_in_force(settings, self._suspended(settings)))
+        in_force, _ = self._thresholds(settings)
+        assembly = Assembly(self, in_force)
         _ = assembly.base
         with self._assembling:
             self._assemblies[assembly.settings] = assembly
@@ -196,8 +195,7 @@ class Engine:
     def _in_force(self, settings: CollectionSettings) -> Assembly:
         """The parts for these settings. While the guarantee of certified thresholds is suspended,
         stricter ones apply."""
-        suspended = self._suspended(settings)
-        settings = settings_in_force(settings, suspended)
+        settings, suspended = self._thresholds(settings)
         with self._assembling:
             assembly = self._cached(settings)
             # The file may hold a new certificate since it was read with a suspended one.
@@ -214,10 +212,17 @@ class Engine:
             assembly = self._assemblies[settings] = Assembly(self, settings)
         return assembly
 
-    def _suspended(self, settings: CollectionSettings) -> frozenset[str]:
+    def _thresholds(
+        self, settings: CollectionSettings
+    ) -> tuple[CollectionSettings, frozenset[str]]:
+        """The settings with the thresholds in force, and the certificates that are suspended."""
         if self._library is None:
-            return frozenset()
-        return suspended_certificates(settings, self.settings, self._library.store.database)
+            return settings, frozenset()
+        from suffice.log.setup import settings_in_force, suspended_certificates
+
+        database = self._library.store.database
+        suspended = suspended_certificates(settings, self.settings, database)
+        return settings_in_force(settings, suspended), suspended
 
     def _follow(self, library: Library) -> None:
         """Keep the index up to date with other machines. Only the first search waits for it; later
@@ -329,7 +334,7 @@ class Assembly:
         """The recorder of a caller's decisions; `None` if the engine has no log."""
         if self.engine.log is None:
             return None
-        return Recorder(self.engine.log, self.filing(caller, entry_point, uncited=uncited))
+        return self.engine.log.recorder(self.filing(caller, entry_point, uncited=uncited))
 
     def filing(
         self, caller: Caller = ANYONE, entry_point: str = PIPELINE, *, uncited: bool = False
@@ -343,6 +348,8 @@ class Assembly:
 
     def setup(self, entry_point: str = PIPELINE, *, uncited: bool = False) -> Setup:
         """The settings, models and options that decisions are made with."""
+        from suffice.log.setup import Setup
+
         engine = self.engine
         options: Mapping[str, str] = {}
         if entry_point == ANSWERS:

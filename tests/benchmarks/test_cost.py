@@ -21,7 +21,7 @@ from benchmarks.cost.series import Series, shortest
 from benchmarks.cost.workers import working
 from benchmarks.speed import answer
 from scripts.pages import growth
-from suffice.answers import Checker
+from suffice.checker import Checker
 from tests.fakes import HashEmbedder
 from tests.lab.eval.overlap import OverlapVerifier, silent
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from suffice.answers import Checker
-from suffice.corpus import open_checker
+from suffice.answers import open_checker
+from suffice.checker import Checker
 from suffice.models.catalog import open_verifier
 from suffice.settings import VerifierSettings
 from suffice.types import Action, Code, Finding, Support, Verdict

@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import text
 
 from suffice import Library, Pipeline
-from suffice.corpus import open_checker
+from suffice.answers import open_checker
 from suffice.engine import Engine
 from suffice.errors import StoreError
 from suffice.log.decision import Filing

@@ -338,7 +338,7 @@ def answers(
     DATA rows are as in `bench grounding`, optionally with "spans": [[start, end, …], …] that mark
     unsupported text. Any verdict but SERVE counts as flagged; the verifier alone is the baseline.
     """
-    from suffice.corpus import open_checker
+    from suffice.answers import open_checker
     from suffice.lab.eval.answers import TASKS, bench_answers
     from suffice.models.catalog import open_verifier
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from suffice.corpus import open_checker
+from suffice.answers import open_checker
 from suffice.evidence.inputs import Given
 from suffice.models.verifier import Verifier
 from suffice.settings import Settings

@@ -14,7 +14,7 @@ from suffice.evidence.ingest import Ingest, Progress, Report
 from suffice.evidence.qdrant import Server
 from suffice.evidence.read import FrontMatter
 from suffice.evidence.read.process import Reader
-from suffice.evidence.search import Search, open_index
+from suffice.evidence.search import Search, StoredDocuments, open_index
 from suffice.evidence.sources import read_input, read_text, read_upload
 from suffice.evidence.store import MayUse, Store, anything
 from suffice.models.catalog import open_embedder, open_reader
@@ -179,6 +179,10 @@ class Library:
             diversity=settings.gate.diversity,
             reader=reader,
         )
+
+    def documents(self, allowed: Filter) -> StoredDocuments:
+        """The stored documents that the filter allows, in force or not, for citation checks."""
+        return StoredDocuments(self.store, allowed)
 
     def catch_up(self) -> None:
         """Update the index on this machine with what other machines added to the store."""

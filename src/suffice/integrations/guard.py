@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, TypeVar
 
-from suffice.answers import Checker
-from suffice.corpus import open_checker
+from suffice.answers import open_checker
+from suffice.checker import Checker
 from suffice.errors import AnswerWithheld, EvidenceInsufficient, SettingsError
 from suffice.evidence.inputs import Given
 from suffice.gate.gate import Gate

@@ -232,6 +232,10 @@ class Log:
         self.append(*records, setup=filing.setup)
         return records[0].id
 
+    def recorder(self, filing: Filing = NOWHERE) -> Recorder:
+        """A recorder of decisions with this metadata."""
+        return Recorder(self, filing)
+
     @property
     def eraser(self) -> Eraser:
         return Eraser(self.database, self._prepare, self._clock)

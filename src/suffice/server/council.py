@@ -15,7 +15,7 @@ from typing import Any
 
 from starlette.responses import Response
 
-from suffice.answers import checked_answer
+from suffice.checker import checked_answer
 from suffice.checks.claim_text import alone, with_metadata
 from suffice.checks.judge import dictates
 from suffice.draft.reading import read_draft

@@ -12,7 +12,7 @@ from typing import Any
 import httpx2
 
 from suffice.access.keys import Principal
-from suffice.answers import Checker
+from suffice.checker import Checker
 from suffice.draft.extractive import Extractive
 from suffice.engine import ANYONE, Assembly, Caller, Engine
 from suffice.errors import SettingsError, StoreMissing

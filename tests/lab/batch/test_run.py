@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from suffice.answers import Checker
+from suffice.checker import Checker
 from suffice.errors import ModelUnreachable, SourceMissing, StoreBusy, SufficeError
 from suffice.lab.batch.output import Workspace
 from suffice.settings import Settings, VerdictSettings
@@ -245,7 +245,7 @@ def test_a_fault_of_the_model_stops_the_run_and_marks_no_row(
         raise ModelUnreachable("The endpoint does not respond.")
 
     with monkeypatch.context() as patched:
-        patched.setattr("suffice.answers.Checker.check", unreachable)
+        patched.setattr("suffice.checker.Checker.check", unreachable)
         with pytest.raises(ModelUnreachable):
             work([source], tmp_path / "out.jsonl")
     assert work([source], tmp_path / "out.jsonl").bad == 0

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from suffice.answers import Checker
+from suffice.answers import open_checker
+from suffice.checker import Checker
 from suffice.cli import cli
-from suffice.corpus import open_checker
 from suffice.errors import Unreadable
 from suffice.lab.eval.answers import bench_answers, chosen
 from suffice.lab.eval.worker import Once
@@ -107,8 +107,8 @@ def test_a_pair_is_judged_once() -> None:
 
 def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("suffice.models.catalog.open_verifier", lambda *_: OverlapVerifier())
-    monkeypatch.setattr("suffice.corpus.open_embedder", lambda *_: HashEmbedder())
-    monkeypatch.setattr("suffice.corpus._embedder", lambda *_: HashEmbedder())
+    monkeypatch.setattr("suffice.answers.open_embedder", lambda *_: HashEmbedder())
+    monkeypatch.setattr("suffice.answers._embedder", lambda *_: HashEmbedder())
     monkeypatch.setenv("COLUMNS", "100")
     data = str(write(tmp_path / "rows.jsonl", ROWS))
     done = CliRunner().invoke(cli, ["bench", "answers", data, "--uncited", "--quiet"])

@@ -16,7 +16,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, Protocol, cast
 
-from suffice.answers import Checker
+from suffice.checker import Checker
 from suffice.engine import Engine
 from suffice.errors import (
     AnswerError,

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from suffice.answers import Checker
+from suffice.checker import Checker
 from suffice.draft.reading import storable
 from suffice.evidence.ingest import Progress
 from suffice.lab.eval import verifiers

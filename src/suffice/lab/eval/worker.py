@@ -18,7 +18,7 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-from suffice.answers import Checker
+from suffice.checker import Checker
 from suffice.engine import Engine
 from suffice.errors import SufficeError, WorkerFailed
 from suffice.evidence.ingest import Progress

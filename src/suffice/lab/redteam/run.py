@@ -9,8 +9,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Protocol
 
-from suffice.answers import Checker
 from suffice.bounds import at_most
+from suffice.checker import Checker
 from suffice.errors import Unreadable
 from suffice.evidence.index import Retriever, gather
 from suffice.evidence.ingest import Progress

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from suffice.access.keys import Principal
-from suffice.answers import NOT_GATED
+from suffice.checker import NOT_GATED
 from suffice.draft.reading import read_draft
 from suffice.log.trace import Trace
 from suffice.server.inference_pool import InferencePool
