@@ -62,15 +62,16 @@ class Encoder:
         belongs to a sentence that answers the question or supports the claim."""
         tokenizer, session = self._open()
         start, end = tokenizer.token_to_id("[CLS]"), tokenizer.token_to_id("[SEP]")
-        found = np.zeros((len(reads), WIDTHS[head]))
+        logits = np.zeros((len(reads), WIDTHS[head]))
         marks: list[Floats] = [np.zeros(0)] * len(reads)
         for rows in batches([read.length for read in reads]):
             feed = _feed([reads[row] for row in rows], start, end)
-            found[rows], every = session.run([head, "tokens"], feed)
-            for row, own in zip(rows, every, strict=True):
+            logits[rows], token_logits = session.run([head, "tokens"], feed)
+            for row, values in zip(rows, token_logits, strict=True):
                 first = len(reads[row].text) + MARKS - 1
-                marks[row] = own[first : first + len(reads[row].evidence), 0].astype(np.float64)
-        return found - np.logaddexp.reduce(found, axis=1, keepdims=True), marks
+                evidence = values[first : first + len(reads[row].evidence), 0]
+                marks[row] = evidence.astype(np.float64)
+        return logits - np.logaddexp.reduce(logits, axis=1, keepdims=True), marks
 
     def _open(self) -> tuple[Any, Any]:
         with self._lock:
@@ -114,12 +115,17 @@ class _ModelInput:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SupportReading:
     """The log-probabilities of support, and the passage and sentence that decided."""
 
     logits: Floats
     passage: int = 0
     quote: str = ""
+
+
+Portions = Callable[[Material, str, int], Iterator[tuple[Portion, bool]]]
+"""The portions of evidence to read for a text within so many tokens, and whether each is from a
+passage alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,120 +150,130 @@ class CrossEncoder:
         return Thresholds()
 
     def support(self, pairs: Sequence[Pair]) -> list[SupportScore]:
-        return [self._supported(one) for one in self.support_margins(pairs)]
+        return [self._support_score(reading) for reading in self.support_margins(pairs)]
 
     def sufficiency(self, pairs: Sequence[Pair]) -> list[SufficiencyScore]:
-        return [self._enough(one) for one in self.sufficiency_margins(pairs)]
+        return [self._sufficiency_score(margin) for margin in self.sufficiency_margins(pairs)]
 
     def answers(self, question: str, passages: Sequence[str]) -> list[float | None]:
         """For each passage, in order, the log-odds that it alone answers the question; `None` if it
         cannot be read."""
-        found = self.sufficiency_margins([Pair(question, (passage,)) for passage in passages])
-        return [None if isinstance(one, str) else one[0] for one in found]
+        margins = self.sufficiency_margins([Pair(question, (passage,)) for passage in passages])
+        return [None if isinstance(result, str) else result[0] for result in margins]
 
     def sentences(self, text: str, sentences: Sequence[str]) -> list[float]:
         """For each sentence, in order, the probability that it answers the question or supports the
         claim; 0 if it cannot be read."""
-        ids, *parts = self.encoder.tokens([clean(text), *(f"{clean(one)} " for one in sentences)])
+        texts = [clean(text), *(f"{clean(sentence)} " for sentence in sentences)]
+        ids, *parts = self.encoder.tokens(texts)
         room = min(_ROOM, self.card.window - len(ids) - MARKS)
         if room < _ROOM // 4:
             return [0.0] * len(sentences)
         parts = [part[:room] for part in parts]
         groups = list(_groups([len(part) for part in parts], room))
         reads = [Read(ids, [token for n in group for token in parts[n]]) for group in groups]
-        found = [0.0] * len(sentences)
+        chances = [0.0] * len(sentences)
         for group, marks in zip(groups, self.encoder.judge(reads, "sufficiency")[1], strict=True):
             odds = means(marks, [len(parts[n]) for n in group])
             for n, value in zip(group, odds, strict=True):
-                found[n] = 1 / (1 + math.exp(-value)) if parts[n] else 0.0
-        return found
+                chances[n] = 1 / (1 + math.exp(-value)) if parts[n] else 0.0
+        return chances
 
-    def support_margins(self, pairs: Sequence[Pair]) -> list[Found | str]:
-        """The result for each pair, or why it was not judged."""
-        plans = self._plans(pairs, lambda pair: f"{pair.question} {pair.text}".strip(), _support)
-        best: list[Found | str] = [
-            plan if isinstance(plan, str) else Found(np.zeros(3)) for plan in plans
+    def support_margins(self, pairs: Sequence[Pair]) -> list[SupportReading | str]:
+        """The result for each pair, or why it was not judged. In each round, every pair that is
+        still undecided has its next portion read."""
+        inputs = self._inputs(
+            pairs, lambda pair: f"{pair.question} {pair.text}".strip(), _support_portions
+        )
+        best: list[SupportReading | str] = [
+            source if isinstance(source, str) else SupportReading(np.zeros(3)) for source in inputs
         ]
-        going = {n: plan for n, plan in enumerate(plans) if not isinstance(plan, str)}
-        first = True
-        while going:
-            asked = {n: one for n, plan in going.items() if (one := next(plan, None))}
-            logits, marks = self.encoder.judge([one.read for one in asked.values()], "support")
-            for n, row, marked in zip(asked, logits, marks, strict=True):
-                held = best[n]
+        undecided = {n: source for n, source in enumerate(inputs) if not isinstance(source, str)}
+        first_round = True
+        while undecided:
+            batch = {
+                n: model_input
+                for n, source in undecided.items()
+                if (model_input := next(source, None))
+            }
+            reads = [model_input.read for model_input in batch.values()]
+            logits, marks = self.encoder.judge(reads, "support")
+            for n, row, token_odds in zip(batch, logits, marks, strict=True):
+                before = best[n]
                 if not np.isfinite(row).all():
                     best[n] = NO_NUMBER
-                elif first or (not isinstance(held, str) and _decides(row, held.logits)):
-                    best[n] = Found(row, *_quoted(asked[n].portion, marked))
-            going = {n: going[n] for n in asked if self._unsure(best[n])}
-            first = False
+                elif first_round or (not isinstance(before, str) and _decides(row, before.logits)):
+                    best[n] = SupportReading(row, *_quoted(batch[n].portion, token_odds))
+            undecided = {n: undecided[n] for n in batch if self._unsure(best[n])}
+            first_round = False
         return best
 
     def sufficiency_margins(self, pairs: Sequence[Pair]) -> list[tuple[float, int] | str]:
         """The margin of "enough", averaged over all passages together and the best passage alone,
         and the index of the best passage."""
-        known = [_known(pair, self.id) for pair in pairs]
-        plans = self._plans(pairs, lambda pair: pair.text, _sufficiency)
-        asked = [
-            (n, one)
-            for n, plan in enumerate(plans)
-            if not isinstance(plan, str)
-            for one in plan
-            if not (one.alone and one.portion.passage in known[n])
+        read_before = [_read_before(pair, self.id) for pair in pairs]
+        inputs = self._inputs(pairs, lambda pair: pair.text, _sufficiency_portions)
+        unread = [
+            (n, model_input)
+            for n, source in enumerate(inputs)
+            if not isinstance(source, str)
+            for model_input in source
+            if not (model_input.alone and model_input.portion.passage in read_before[n])
         ]
-        logits, _ = self.encoder.judge([one.read for _, one in asked], "sufficiency")
-        margins = margin(logits, ENOUGH) if asked else np.zeros(0)
-        seen = [[(value, True, passage) for passage, value in own.items()] for own in known]
-        for (n, one), value in zip(asked, margins, strict=True):
-            seen[n].append((float(value), one.alone, one.portion.passage))
+        logits, _ = self.encoder.judge([each.read for _, each in unread], "sufficiency")
+        margins = margin(logits, ENOUGH) if unread else np.zeros(0)
+        readings = [
+            [(value, True, passage) for passage, value in by_passage.items()]
+            for by_passage in read_before
+        ]
+        for (n, each), value in zip(unread, margins, strict=True):
+            readings[n].append((float(value), each.alone, each.portion.passage))
         return [
-            plan if isinstance(plan, str) else _together(own)
-            for plan, own in zip(plans, seen, strict=True)
+            source if isinstance(source, str) else _combined(pair_readings)
+            for source, pair_readings in zip(inputs, readings, strict=True)
         ]
 
-    def _supported(self, found: Found | str) -> SupportScore:
-        if isinstance(found, str):
-            return SupportScore(unchecked=found)
-        supported, contradicted = split(found.logits, self._calibration("support"))
+    def _support_score(self, reading: SupportReading | str) -> SupportScore:
+        if isinstance(reading, str):
+            return SupportScore(unchecked=reading)
+        supported, contradicted = split(reading.logits, self._calibration("support"))
         rest = 1 - supported - contradicted
         return SupportScore(
-            supported, contradicted, rest, found.passage, tier=self.tier, quote=found.quote
+            supported, contradicted, rest, reading.passage, tier=self.tier, quote=reading.quote
         )
 
-    def _enough(self, found: tuple[float, int] | str) -> SufficiencyScore:
-        if isinstance(found, str):
-            return SufficiencyScore(unchecked=found)
-        enough = float(self._calibration("sufficiency").probability(np.array([found[0]]))[0])
-        return SufficiencyScore(enough, found[1], tier=self.tier)
+    def _sufficiency_score(self, result: tuple[float, int] | str) -> SufficiencyScore:
+        if isinstance(result, str):
+            return SufficiencyScore(unchecked=result)
+        value, passage = result
+        enough = float(self._calibration("sufficiency").probability(np.array([value]))[0])
+        return SufficiencyScore(enough, passage, tier=self.tier)
 
     def _calibration(self, question: str) -> Calibration:
         return read_calibration(self.card.raw, question)
 
-    def _unsure(self, held: Found | str) -> bool:
-        line = self._calibration("support")
-        return not isinstance(held, str) and split(held.logits, line)[0] < _SURE
+    def _unsure(self, reading: SupportReading | str) -> bool:
+        calibration = self._calibration("support")
+        return not isinstance(reading, str) and split(reading.logits, calibration)[0] < _SURE
 
-    def _plans(
-        self,
-        pairs: Sequence[Pair],
-        asked: Callable[[Pair], str],
-        cut: Callable[[Material, str, int], Iterator[tuple[Portion, bool]]],
+    def _inputs(
+        self, pairs: Sequence[Pair], text_of: Callable[[Pair], str], portions_of: Portions
     ) -> list[Iterator[_ModelInput] | str]:
         """For each pair, the inputs to read in order, or why it cannot be read."""
         encoder = self.encoder
-        texts = [clean(asked(pair)) for pair in pairs]
+        texts = [clean(text_of(pair)) for pair in pairs]
         materials: dict[tuple[str, ...], Material] = {}
-        plans: list[Iterator[_ModelInput] | str] = []
+        inputs: list[Iterator[_ModelInput] | str] = []
         for pair, text, ids in zip(pairs, texts, encoder.tokens(texts), strict=True):
             reason = unreadable(pair, len(ids), self.card.window // 2, encoder.unknown in ids)
             if not reason and pair.evidence not in materials:
                 materials[pair.evidence] = Material.of(pair.evidence, encoder.tokens)
             if reason := reason or materials[pair.evidence].unreadable:
-                plans.append(reason)
+                inputs.append(reason)
                 continue
-            space = self.card.window - len(ids) - MARKS
-            plans.append(_plan(ids, cut(materials[pair.evidence], text, space)))
-        return plans
+            room = self.card.window - len(ids) - MARKS
+            inputs.append(_model_inputs(ids, portions_of(materials[pair.evidence], text, room)))
+        return inputs
 
 
 def _quoted(portion: Portion, marks: Floats) -> tuple[int, str]:
@@ -276,41 +292,48 @@ def means(marks: Floats, sizes: Sequence[int]) -> list[float]:
     return [float(run.mean()) if run.size else -math.inf for run in runs] if len(ends) else []
 
 
-def _plan(text: Sequence[int], cut: Iterator[tuple[Portion, bool]]) -> Iterator[_ModelInput]:
-    return (_ModelInput(Read(text, one.tokens), one, alone) for one, alone in cut)
+def _model_inputs(
+    text: Sequence[int], evidence: Iterator[tuple[Portion, bool]]
+) -> Iterator[_ModelInput]:
+    return (_ModelInput(Read(text, portion.tokens), portion, alone) for portion, alone in evidence)
 
 
-def _support(material: Material, text: str, space: int) -> Iterator[tuple[Portion, bool]]:
-    return ((one, False) for one in portions(material, text, min(_ROOM, space)))
+def _support_portions(material: Material, text: str, room: int) -> Iterator[tuple[Portion, bool]]:
+    return ((portion, False) for portion in portions(material, text, min(_ROOM, room)))
 
 
-def _sufficiency(material: Material, text: str, space: int) -> Iterator[tuple[Portion, bool]]:
+def _sufficiency_portions(
+    material: Material, text: str, room: int
+) -> Iterator[tuple[Portion, bool]]:
     """All portions of the passages together, then portions of the nearest passages alone."""
-    yield from ((one, False) for one in portions(material, text, min(_ROOM_TOGETHER, space)))
+    together = portions(material, text, min(_ROOM_TOGETHER, room))
+    yield from ((portion, False) for portion in together)
     passages = list(material.alone().values())
     if len(passages) == 1:
         return
     words = word_prefixes(text)
-    passages.sort(key=lambda one: -len(words & word_prefixes(" ".join(one.texts))))
-    for one in passages[:_ALONE]:
-        yield from ((portion, True) for portion in portions(one, text, min(_ROOM, space)))
+    passages.sort(key=lambda passage: -len(words & word_prefixes(" ".join(passage.texts))))
+    for passage in passages[:_ALONE]:
+        alone = portions(passage, text, min(_ROOM, room))
+        yield from ((portion, True) for portion in alone)
 
 
-def _known(pair: Pair, verifier: str) -> dict[int, float]:
-    """What this verifier has said of passages alone, if there are several."""
+def _read_before(pair: Pair, verifier: str) -> dict[int, float]:
+    """The margins of passages alone that this verifier read for the search, if there are
+    several passages."""
     if pair.alone_by != verifier or len(pair.evidence) == 1:
         return {}
     return {n: value for n, value in enumerate(pair.alone) if value is not None}
 
 
-def _together(seen: Sequence[tuple[float, bool, int]]) -> tuple[float, int] | str:
+def _combined(readings: Sequence[tuple[float, bool, int]]) -> tuple[float, int] | str:
     """The mean of the best passage alone and of all together, and which passage is the best. A
     reading is its margin, whether it was of a passage alone, and the passage."""
-    if not all(np.isfinite(value) for value, _, _ in seen):
+    if not all(np.isfinite(value) for value, _, _ in readings):
         return NO_NUMBER
-    best, _, passage = max(seen, key=lambda reading: (reading[1], reading[0]))
-    joined = max(value for value, alone, _ in seen if not alone)
-    return (best + joined) / 2, passage
+    best, _, passage = max(readings, key=lambda reading: (reading[1], reading[0]))
+    together = max(value for value, alone, _ in readings if not alone)
+    return (best + together) / 2, passage
 
 
 def _groups(sizes: Sequence[int], room: int) -> Iterator[list[int]]:

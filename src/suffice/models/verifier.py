@@ -7,14 +7,13 @@ sufficiency   passages, question  → enough or not
 from __future__ import annotations
 
 import math
-import threading
-from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
 import numpy as np
 
+from suffice.models.cache import Cache
 from suffice.models.embedder import Embedder, Vectors
 
 LLM = "llm"
@@ -202,27 +201,17 @@ class CachedEmbedder(Wrapped):
 
     def __init__(self, embedder: Embedder, most: int = 4096) -> None:
         super().__init__(embedder)
-        self._most = most
-        self._known: OrderedDict[str, Vectors] = OrderedDict()
-        self._lock = threading.Lock()
+        self._vectors: Cache[str, Vectors] = Cache(most)
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         if not texts:
             return self._embedder.embed(texts)
-        with self._lock:
-            held = {text: self._known[text] for text in texts if text in self._known}
-        fresh = [text for text in dict.fromkeys(texts) if text not in held]
+        cached = ((text, self._vectors.get(text)) for text in dict.fromkeys(texts))
+        vectors = {text: vector for text, vector in cached if vector is not None}
+        fresh = [text for text in dict.fromkeys(texts) if text not in vectors]
         if fresh:
-            held |= zip(fresh, self._embedder.embed(fresh), strict=True)
-        self._remember(held)
-        return np.array([held[text] for text in texts], dtype=np.float32)
-
-    def _remember(self, held: dict[str, Vectors]) -> None:
-        """Add the newest entries and drop the oldest."""
-        with self._lock:
-            for text, vector in held.items():
-                if len(text) <= _LONGEST:
-                    self._known[text] = vector.copy()  # a copy, so that the batch can be freed
-                    self._known.move_to_end(text)
-            while len(self._known) > self._most:
-                self._known.popitem(last=False)
+            vectors |= zip(fresh, self._embedder.embed(fresh), strict=True)
+        for text in fresh:
+            if len(text) <= _LONGEST:
+                self._vectors.put(text, vectors[text].copy())  # so that the batch can be freed
+        return np.array([vectors[text] for text in texts], dtype=np.float32)

@@ -14,7 +14,7 @@ from suffice.checker import Checker
 from suffice.cli import cli
 from suffice.errors import Unreadable
 from suffice.lab.eval.answers import bench_answers, chosen
-from suffice.lab.eval.worker import Once
+from suffice.lab.eval.worker import MemoizedVerifier
 from suffice.models.verifier import Pair
 from tests.fakes import HashEmbedder
 from tests.lab.eval.overlap import OverlapVerifier, silent, write
@@ -98,7 +98,7 @@ def test_wrong_spans_are_named_by_their_line(tmp_path: Path, spans: object) -> N
 
 def test_a_pair_is_judged_once() -> None:
     verifier = OverlapVerifier()
-    once = Once(verifier)
+    once = MemoizedVerifier(verifier)
     pair, other = Pair("a", ("a",)), Pair("b", ("a",))
     assert [s.supported for s in once.support([pair, other, pair])] == [1.0, 0.0, 1.0]
     assert once.support([other]) == once.support([other])

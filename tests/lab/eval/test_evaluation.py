@@ -19,7 +19,7 @@ from suffice.lab.eval.cases import Cases, Draft, Question, read_all, read_cases
 from suffice.lab.eval.evaluation import compare, evaluate, figures, rules
 from suffice.lab.eval.outcomes import Outcome
 from suffice.lab.eval.twins import Lacking, twin_figures
-from suffice.lab.eval.worker import Once, once
+from suffice.lab.eval.worker import MemoizedVerifier, once
 from suffice.models.catalog import open_verifier
 from suffice.models.llm.verifier import LlmVerifier, below_llm
 from suffice.models.verifier import Verifier
@@ -90,7 +90,7 @@ def test_the_tier_below_an_llm_is_found_in_an_evaluation() -> None:
     settings = VerifierSettings(llm=LlmSettings(url="http://127.0.0.1:9/v1", model="none"))
     verifier = once(open_verifier(settings))
     assert isinstance(verifier, LlmVerifier)
-    assert isinstance(below_llm(verifier), Once)
+    assert isinstance(below_llm(verifier), MemoizedVerifier)
 
 
 def test_answers_and_drafts_are_counted_apart() -> None:

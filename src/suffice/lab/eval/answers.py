@@ -27,7 +27,7 @@ from suffice.lab.eval.figures import (
 from suffice.lab.eval.rows import Kind, or_null
 from suffice.lab.eval.run_record import run_record
 from suffice.lab.eval.verifiers import Judged, Judgement, Row, choose, passages
-from suffice.lab.eval.worker import Once
+from suffice.lab.eval.worker import MemoizedVerifier
 from suffice.models.verifier import Verifier
 from suffice.types import Action, Code, Support, Verdict
 from suffice.verdict.assess import assess
@@ -70,7 +70,7 @@ def bench_answers(
 ) -> dict[str, Any]:
     """The figures per set and task; `opened` creates the checker from a verifier."""
     rows = choose(chosen(verifiers.read(data, {"spans": or_null(SPANS)}), tasks), limit)
-    once = Once(verifier)
+    once = MemoizedVerifier(verifier)
     checker = opened(once)
     bench = replace(verifiers.GROUNDING, more=_figures)
     judged = bench.run(rows, lambda chunk: [_answered(checker, once, r) for r in chunk], progress)

@@ -47,7 +47,7 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 
-class Once(WrappedVerifier):
+class MemoizedVerifier(WrappedVerifier):
     def __init__(self, verifier: Verifier) -> None:
         super().__init__(verifier)
         self._support: dict[Pair, SupportScore] = {}
@@ -71,8 +71,8 @@ def once(verifier: Verifier) -> Verifier:
     """The verifier with a cache. An LLM has its own, so only the tier below it is wrapped, and
     `below_llm` still works."""
     if isinstance(verifier, LlmVerifier):
-        return replace(verifier, inner=Once(verifier.inner))
-    return Once(verifier)
+        return replace(verifier, inner=MemoizedVerifier(verifier.inner))
+    return MemoizedVerifier(verifier)
 
 
 def _once(known: dict[K, V], asked: Sequence[K], ask: Callable[[list[K]], list[V]]) -> list[V]:
