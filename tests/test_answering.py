@@ -182,9 +182,9 @@ def test_a_passage_is_searched_for_instructions_once(
     searched: list[str] = []
     search = sanitize.instruction_in
 
-    def counted(passage: Passage) -> Instruction:
+    def counted(passage: Passage, reader: sanitize.InstructionReader) -> Instruction:
         searched.append(passage.id)
-        return search(passage)
+        return search(passage, reader)
 
     monkeypatch.setattr(sanitize, "instruction_in", counted)
     verdict = answered(library, says(f"{RIGHT} Cats may come too. [2]"), says(RIGHT + " [9]"))

@@ -65,7 +65,9 @@ def test_the_end_of_a_long_text_is_read() -> None:
 
 
 def test_what_is_not_suspicious_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_judged", lambda parts: pytest.fail("read"))
+    monkeypatch.setattr(
+        module.InstructionReader, "_odds", lambda reader, parts: pytest.fail("read")
+    )
     assert planted("The library closes at six on Saturdays in winter. Admission is free.") is None
 
 
