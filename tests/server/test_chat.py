@@ -80,8 +80,8 @@ def test_all_drafts_of_an_answer_share_one_time_limit(
     library: Library, upstream: ScriptedUpstream
 ) -> None:
     """A second draft as slow as the first does not fit, so it is not requested."""
-    plays(upstream, slow(WRONG, wait=1.2), says(RIGHT))
-    draft = DraftSettings(total_seconds=2.0, retries=0)
+    plays(upstream, slow(WRONG, wait=2.4), says(RIGHT))
+    draft = DraftSettings(total_seconds=4.0, retries=0)
     route = RouteSettings(upstream=upstream.url, own=CollectionSettings(draft=draft))
     with running(library, routes(route)) as gateway:
         gateway.chat()
