@@ -118,7 +118,7 @@ class Stuck:
         threading.Event().wait()  # looks at no deadline
 
 def started(gateway):
-    gateway.state.routes["default"]._checks[frozenset(), True, ""] = (Stuck(),)
+    vars(gateway.state.routes["default"].assembly)["checks"] = lambda *_, **__: (Stuck(),)
     print(listening.getsockname()[1], flush=True)
 
 run._GRACE = 0.2

@@ -20,8 +20,8 @@ from tests.lab.eval.overlap import OverlapVerifier
 
 @pytest.fixture(autouse=True)
 def _fakes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("suffice.lab.batch.rows.open_verifier", lambda *_: OverlapVerifier())
-    monkeypatch.setattr("suffice.lab.batch.rows.open_embedder", lambda *_: HashEmbedder())
+    monkeypatch.setattr("suffice.engine.open_verifier", lambda *_: OverlapVerifier())
+    monkeypatch.setattr("suffice.engine.open_embedder", lambda *_: HashEmbedder())
 
 
 def write_table(path: Path, values: list[dict[str, Any]], group: int = 1000) -> Path:

@@ -24,8 +24,8 @@ ROWS = 60
 
 @pytest.fixture(autouse=True)
 def _fakes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("suffice.lab.batch.rows.open_verifier", lambda *_: OverlapVerifier())
-    monkeypatch.setattr("suffice.lab.batch.rows.open_embedder", lambda *_: HashEmbedder())
+    monkeypatch.setattr("suffice.engine.open_verifier", lambda *_: OverlapVerifier())
+    monkeypatch.setattr("suffice.engine.open_embedder", lambda *_: HashEmbedder())
 
 
 @pytest.fixture
