@@ -27,7 +27,7 @@ def judged(bench: str, by_length: str) -> Iterator[str]:
         if not results:
             continue
         score = f"; score: {results['aggregation']}" if "aggregation" in results else ""
-        yield f"**{tier}** (`results/{bench}-{tier}.json`):"
+        yield f"**{tier}** (`docs/results/{bench}-{tier}.json`):"
         how = f"threshold {results['threshold']:g}{score}; {_measured(results)}"
         yield f"{results['model']}; {how}.\n"
         yield from head("set", *columns.values())

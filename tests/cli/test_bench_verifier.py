@@ -42,7 +42,7 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         return SimpleNamespace(verifier=path, draft=None)
 
     monkeypatch.setattr("suffice.models.catalog.open_verifier", open_verifier)
-    monkeypatch.setattr("suffice.cli.bench.read_settings", read_settings)
+    monkeypatch.setattr("suffice.cli.options.read_settings", read_settings)
     monkeypatch.setenv("COLUMNS", "100")
     return tiers
 
@@ -104,7 +104,7 @@ def test_no_such_file(tmp_path: Path) -> None:
 
 def test_an_llm_is_measured_with_its_cost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     right = rulings(ruling("supported", "Leave lasts weeks", 1))
-    monkeypatch.setattr("suffice.cli.bench.read_settings", lambda path: Settings())
+    monkeypatch.setattr("suffice.cli.options.read_settings", lambda path: Settings())
     with ScriptedUpstream([right, right, right, fails(400)]) as server:
         monkeypatch.setattr(
             "suffice.models.catalog.open_verifier",

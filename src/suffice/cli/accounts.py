@@ -11,9 +11,8 @@ from suffice.access.accounts import LONGEST, Accounts
 from suffice.access.keys import ALL, Principal, Role
 from suffice.cli import as_json as to_json
 from suffice.cli.keys import BY
-from suffice.cli.options import of_store, open_database
+from suffice.cli.options import Options, of_store
 from suffice.errors import PrincipalError
-from suffice.settings import read_settings
 
 SITE_ROLES = (Role.VIEWER, Role.REVIEWER, Role.ADMIN)
 
@@ -50,30 +49,27 @@ def accounts() -> None:
 @BY
 @of_store
 def add(
+    options: Options,
     name: str,
     roles: tuple[str, ...],
     labels: tuple[str, ...],
     collections: tuple[str, ...],
     by: str,
-    config: str | None,
-    store: str | None,
-    as_json: bool,
 ) -> int:
     """Add an account for NAME."""
-    made = _accounts(config, store, create=True).add(
-        name, _password(), roles, labels, collections, by
-    )
-    _said(made, as_json, f"Added the account {made.name} ({', '.join(sorted(made.roles))}).")
+    accounts = _accounts(options, create=True)
+    added = accounts.add(name, _password(), roles, labels, collections, by)
+    _report(added, options, f"Added the account {added.name} ({', '.join(sorted(added.roles))}).")
     return 0
 
 
 @accounts.command(name="list")
 @click.option("--disabled", is_flag=True, help="Include disabled accounts.")
 @of_store
-def list_(disabled: bool, config: str | None, store: str | None, as_json: bool) -> int:
+def list_(options: Options, disabled: bool) -> int:
     """List the accounts with their roles and labels."""
-    found = _accounts(config, store).all(ended=disabled)
-    if as_json:
+    found = _accounts(options).all(ended=disabled)
+    if options.as_json:
         to_json.show([_json(one) for one in found])
         return 0
     for one in found:
@@ -89,10 +85,10 @@ def list_(disabled: bool, config: str | None, store: str | None, as_json: bool) 
 @click.argument("name")
 @BY
 @of_store
-def disable(name: str, by: str, config: str | None, store: str | None, as_json: bool) -> int:
+def disable(options: Options, name: str, by: str) -> int:
     """Disable the account NAME and end its sessions."""
-    ended = _accounts(config, store).disable(name, by)
-    _said(ended, as_json, f"Disabled the account {ended.name}.")
+    ended = _accounts(options).disable(name, by)
+    _report(ended, options, f"Disabled the account {ended.name}.")
     return 0
 
 
@@ -100,16 +96,15 @@ def disable(name: str, by: str, config: str | None, store: str | None, as_json: 
 @click.argument("name")
 @BY
 @of_store
-def password(name: str, by: str, config: str | None, store: str | None, as_json: bool) -> int:
+def password(options: Options, name: str, by: str) -> int:
     """Set a new password for the account NAME and end its sessions."""
-    changed = _accounts(config, store).set_password(name, _password(), by)
-    _said(changed, as_json, f"Set a new password for {changed.name}.")
+    changed = _accounts(options).set_password(name, _password(), by)
+    _report(changed, options, f"Set a new password for {changed.name}.")
     return 0
 
 
-def _accounts(config: str | None, store: str | None, *, create: bool = False) -> Accounts:
-    settings = read_settings(config)
-    return Accounts(open_database(settings, store, create=create), settings=settings.record)
+def _accounts(options: Options, *, create: bool = False) -> Accounts:
+    return Accounts(options.database(create=create), settings=options.settings.record)
 
 
 def _password() -> str:
@@ -127,8 +122,8 @@ def _password() -> str:
     return line
 
 
-def _said(account: Principal, as_json: bool, words: str) -> None:
-    to_json.show(_json(account)) if as_json else click.echo(words)
+def _report(account: Principal, options: Options, message: str) -> None:
+    to_json.show(_json(account)) if options.as_json else click.echo(message)
 
 
 def _json(account: Principal) -> dict[str, Any]:

@@ -17,7 +17,17 @@ from rich.console import Console
 from rich.text import Text
 
 from suffice.cli import as_json as to_json
-from suffice.cli.options import check_collection, common, open_library, piped
+from suffice.cli.options import (
+    LLM,
+    MODEL,
+    POLICY,
+    Options,
+    check_collection,
+    common,
+    open_library,
+    piped,
+    with_options,
+)
 from suffice.cli.progress import bars
 from suffice.cli.show import show_evidence, show_failures, show_gate
 from suffice.cli.show_verdict import show_verdict
@@ -31,7 +41,6 @@ from suffice.settings import (
     CollectionSettings,
     Settings,
     VerifierSettings,
-    read_settings,
 )
 from suffice.text.question import checked_question, unnamed
 from suffice.types import Action, Evidence, Kind, Verdict
@@ -84,10 +93,7 @@ def recorded(command: Callable[..., int]) -> Callable[..., int]:
         click.option("--caller", help="Caller name in the record (default: your user name)."),
         click.option("--tag", default="", help="Tag in the record, such as a person or a case."),
     ]
-    wrapped: Callable[..., int] = called
-    for option in reversed(options):
-        wrapped = option(wrapped)
-    return wrapped
+    return with_options(called, *options)
 
 
 RECORD_RUN = click.option(
@@ -193,7 +199,7 @@ def asking(
         return command(_open(**options), **kept)
 
     kinds = click.Choice([kind.value for kind in Kind])
-    decorators = [
+    decorators: list[Callable[[Any], Any]] = [
         click.argument("question"),
         click.option("--docs", help="Folder, file, or - for standard input; indexed if needed."),
         click.option("--strict", is_flag=True, help="Fail on the first unreadable file."),
@@ -208,13 +214,11 @@ def asking(
         click.option("--top", type=click.IntRange(1, 1000), help="Number of passages to retrieve."),
         common,
     ]
-    wrapped: Callable[..., int] = called
-    for decorate in reversed(decorators):
-        wrapped = decorate(wrapped)
-    return wrapped
+    return with_options(called, *decorators)
 
 
 def _open(
+    options: Options,
     question: str,
     docs: str | None,
     strict: bool,
@@ -223,15 +227,10 @@ def _open(
     history: bool,
     kinds: tuple[str, ...],
     top: int | None,
-    config: str | None,
-    store: str | None,
-    collection: str,
-    as_json: bool,
-    quiet: bool,
     record_option: RecordOption = NO_RECORD,
 ) -> QuestionRequest:
     question = checked_question(question)
-    settings = read_settings(config)
+    settings, store, collection = options.settings, options.store, options.collection
     wanted = record_option.wanted(settings, kept=store is not None or docs is None)
     if docs == "-" and store is None:
         # Piped documents are indexed in a temporary store, which is deleted afterwards.
@@ -246,7 +245,7 @@ def _open(
     library = open_library(settings, store, docs)
     report = Report()
     if docs is not None:
-        report = bring_in(library, docs, collection, strict=strict, quiet=quiet)
+        report = bring_in(library, docs, collection, strict=strict, quiet=options.quiet)
     check_collection(library.store, collection)
     allowed = Filter(
         as_of=as_of.date() if as_of else None,
@@ -262,7 +261,7 @@ def _open(
         allowed,
         top,
         settings.collection(collection),
-        as_json,
+        options.as_json,
         skipped,
         record_option if wanted else None,
     )
@@ -281,8 +280,8 @@ def bring_in(library: Library, docs: str, collection: str, *, strict: bool, quie
 
 
 @click.command()
-@click.option("--llm", help="Drafter: extractive, or the base URL of an LLM endpoint.")
-@click.option("--model", help="Model name at that endpoint.")
+@LLM
+@MODEL
 @VERIFY
 @recorded
 @asking
@@ -319,9 +318,7 @@ def _for_review(verdict: Verdict) -> dict[str, Any] | None:
 
 
 @click.command()
-@click.option(
-    "--policy", help="Gate policy: tiers, coverage, bound, checkpoint, reranked or learned."
-)
+@POLICY
 @recorded
 @asking
 def gate(request: QuestionRequest, policy: str | None) -> int:

@@ -18,8 +18,7 @@ from rich.text import Text
 from suffice.access.quotas import forget_user
 from suffice.cli import as_json as to_json
 from suffice.cli.asking import user
-from suffice.cli.options import JSON, QUIET, of_store, open_database, open_log
-from suffice.cli.progress import bars
+from suffice.cli.options import Options, of_store, shared
 from suffice.cli.show import plain
 from suffice.errors import SettingsError, SufficeError
 from suffice.log.chain import now, timestamp
@@ -30,7 +29,6 @@ from suffice.log.record import Entry, RecordFilter
 from suffice.log.replay import Replayed, record_verification
 from suffice.log.verify import Verified
 from suffice.log.writer import FIELDS
-from suffice.settings import read_settings
 
 
 def line_json(value: Entry) -> dict[str, Any]:
@@ -185,25 +183,17 @@ def audit() -> None:
 @click.option("--key", help="Public key, or its .pub file, that must have signed the checkpoints.")
 @click.option("--deep", is_flag=True, help="Also recompute the commitment of every field.")
 @click.option("--record", is_flag=True, help="Write the result to the log, for the review site.")
-@QUIET
-@of_store
+@shared("quiet", "config", "store", "as_json")
 def verify(
-    checkpoints: tuple[str, ...],
-    key: str | None,
-    deep: bool,
-    record: bool,
-    quiet: bool,
-    config: str | None,
-    store: str | None,
-    as_json: bool,
+    options: Options, checkpoints: tuple[str, ...], key: str | None, deep: bool, record: bool
 ) -> int:
     """Verify every link and payload of the log, and compare it with checkpoints.
 
     Exit code 0: the log is intact. 2: faults were found and are listed. 1: error.
     """
-    log = open_log(read_settings(config), store)
+    log = options.log()
     points = [point for address in checkpoints for point in destination(address).load()]
-    with bars(quiet=quiet) as progress:
+    with options.progress() as progress:
         found = log.verify(
             points,
             key=read_public(key) if key else "",
@@ -212,7 +202,7 @@ def verify(
         )
     if record:
         record_verification(log, found, user())
-    to_json.show(verified_json(found)) if as_json else show_verified(found)
+    to_json.show(verified_json(found)) if options.as_json else show_verified(found)
     return 0 if found.whole else 2
 
 
@@ -230,23 +220,16 @@ def verify(
 )
 @of_store
 def show(
-    id: str | None,
-    kind: str,
-    caller: str,
-    before: int | None,
-    most: int,
-    config: str | None,
-    store: str | None,
-    as_json: bool,
+    options: Options, id: str | None, kind: str, caller: str, before: int | None, most: int
 ) -> int:
     """Show the record with this ID or number in full; without ID, list the newest records."""
-    log = open_log(read_settings(config), store)
+    log = options.log()
     if id is not None:
         entry = log.entry(id)
-        to_json.show(entry_json(entry)) if as_json else show_entry(entry)
+        to_json.show(entry_json(entry)) if options.as_json else show_entry(entry)
         return 0
     entries = log.page(RecordFilter(kind=kind, caller=caller, before=before), most)
-    to_json.show([line_json(entry) for entry in entries]) if as_json else show_page(entries)
+    to_json.show([line_json(entry) for entry in entries]) if options.as_json else show_page(entries)
     return 0
 
 
@@ -261,18 +244,16 @@ def show(
 @click.option("--out", type=click.Path(path_type=Path), help="Output file (default: stdout).")
 @of_store
 def export(
+    options: Options,
     id: str | None,
     since: datetime | None,
     until: datetime | None,
     kind: str,
     proof: bool,
     out: Path | None,
-    config: str | None,
-    store: str | None,
-    as_json: bool,
 ) -> int:
     """Export records as JSON lines, oldest first."""
-    log = open_log(read_settings(config), store)
+    log = options.log()
     choice = RecordFilter(kind, since=_written(since), until=_written(until))
     entries = [log.entry(id)] if id else log.entries(choice)
     to_json.write_lines((entry_json(entry, proof=proof) for entry in entries), out)
@@ -286,7 +267,7 @@ def _written(moment: datetime | None) -> str:
 @audit.command()
 @click.argument("id")
 @of_store
-def replay(id: str, config: str | None, store: str | None, as_json: bool) -> int:
+def replay(options: Options, id: str) -> int:
     """Rerun gate and checks on the recorded inputs of record ID, with the recorded settings.
 
     Exit code 0: same decision. 2: differences were found and are listed. 1: error.
@@ -294,22 +275,22 @@ def replay(id: str, config: str | None, store: str | None, as_json: bool) -> int
     from suffice.log.replay import replay as again
     from suffice.log.replay import stored_documents
 
-    log = open_log(read_settings(config), store)
+    log = options.log()
     entry = log.entry(id)
     decision = decision_of(entry)  # fails before models are loaded
     documents = stored_documents(log.database, decision)
     done = again(entry, log.entry(entry.fields()["setup"]), documents)
-    to_json.show(replayed_json(done)) if as_json else show_replayed(done)
+    to_json.show(replayed_json(done)) if options.as_json else show_replayed(done)
     return 0 if done.same else 2
 
 
 @audit.command()
 @click.option("--out", type=click.Path(path_type=Path), required=True, help="Private key file.")
-@JSON
-def key(out: Path, as_json: bool) -> int:
+@shared("as_json")
+def key(options: Options, out: Path) -> int:
     """Create a key pair for signing checkpoints: private key in OUT, public key in OUT.pub."""
     public = make_key(out)
-    if as_json:
+    if options.as_json:
         to_json.show({"key": str(out), "public": public})
     else:
         click.echo(
@@ -325,11 +306,9 @@ def key(out: Path, as_json: bool) -> int:
     "--to", multiple=True, metavar="PLACE", help="Destination: a file, a URL or another store."
 )
 @of_store
-def checkpoint(
-    file: str | None, to: tuple[str, ...], config: str | None, store: str | None, as_json: bool
-) -> int:
+def checkpoint(options: Options, file: str | None, to: tuple[str, ...]) -> int:
     """Write a signed checkpoint of the log's current state."""
-    settings = read_settings(config)
+    settings = options.settings
     own = settings.record.checkpoint
     signing = replace(own, key_file=file or own.key_file, destinations=to or own.destinations)
     if not signing.key_file:
@@ -338,13 +317,13 @@ def checkpoint(
             remedy="Run: suffice audit key --out FILE. Then pass --key or set "
             "record.checkpoint.key_file.",
         )
-    log = open_log(settings, store)
+    log = options.log()
     point = replace(log.signer, settings=signing).write(always=True)
     if point is None:
         raise SufficeError(
             "The log is empty.", remedy="Record a decision first, for example with suffice ask."
         )
-    if as_json or not signing.destinations:
+    if options.as_json or not signing.destinations:
         click.echo(point.text())
     else:
         places = ", ".join(signing.destinations)
@@ -357,18 +336,15 @@ def checkpoint(
 @click.option("--reason", default="", help="Reason, stored in the erasure record.")
 @click.option("--yes", is_flag=True, help="Skip the confirmation.")
 @of_store
-def erase(
-    subject: str, reason: str, yes: bool, config: str | None, store: str | None, as_json: bool
-) -> int:
+def erase(options: Options, subject: str, reason: str, yes: bool) -> int:
     """Erase the content of all records with the caller or tag SUBJECT, and the name in the usage
     report. The chain stays verifiable."""
-    settings = read_settings(config)
-    log = open_log(settings, store)
+    log = options.log()
     if not yes:
         question = f"Permanently erase the content of all records about {subject}?"
         click.confirm(question, abort=True, err=True)
-    _show(log.eraser.subject(subject, reason=reason), as_json)
-    forget_user(open_database(settings, store), subject)
+    _show(log.eraser.subject(subject, reason=reason), options.as_json)
+    forget_user(options.database(), subject)
     return 0
 
 
@@ -382,24 +358,19 @@ def erase(
 @click.option("--kind", "kinds", multiple=True, help="Only records of this kind.")
 @of_store
 def retain(
-    days: int | None,
-    fields: tuple[str, ...],
-    kinds: tuple[str, ...],
-    config: str | None,
-    store: str | None,
-    as_json: bool,
+    options: Options, days: int | None, fields: tuple[str, ...], kinds: tuple[str, ...]
 ) -> int:
     """Erase the content of records older than --days. The chain stays verifiable."""
-    settings = read_settings(config)
+    settings = options.settings
     limit = days or settings.record.retention_days
     if not limit:
         raise SettingsError(
             "No retention period is set: record.retention_days is 0, which keeps records forever.",
             remedy="Set record.retention_days or pass --days.",
         )
-    log = open_log(settings, store)
+    log = options.log()
     before = now() - timedelta(days=limit)
-    _show(log.eraser.before(before, names=fields, kinds=kinds), as_json)
+    _show(log.eraser.before(before, names=fields, kinds=kinds), options.as_json)
     return 0
 
 

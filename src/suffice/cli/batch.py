@@ -14,14 +14,12 @@ from rich.table import Table
 from rich.text import Text
 
 from suffice.cli import as_json as to_json
-from suffice.cli.options import CONFIG, JSON, QUIET
-from suffice.cli.progress import bars
+from suffice.cli.options import POLICY, TIER, Options, shared, with_options
 from suffice.errors import SettingsError
 from suffice.evidence.index import today
 from suffice.gate.policies.policy import known_policy
 from suffice.lab.batch.rows import Task
 from suffice.lab.batch.run import ROWS_A_CHUNK, Engine, OneProcess, OnRay, Summary, run_batch
-from suffice.settings import Settings, read_settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +32,10 @@ class Job:
     chunk: int
     work: Path | None
     restart: bool
-    settings: Settings
-    as_json: bool
-    quiet: bool
+    options: Options
 
     def run(self, task: Task) -> int:
-        with bars(quiet=self.quiet) as report:
+        with self.options.progress() as report:
             summary = run_batch(
                 task,
                 self.inputs,
@@ -50,7 +46,7 @@ class Job:
                 restart=self.restart,
                 report=report,
             )
-        if self.as_json:
+        if self.options.as_json:
             to_json.show(asdict(summary))
         else:
             _show(summary)
@@ -70,17 +66,13 @@ def batched(command: Callable[..., int]) -> Callable[..., int]:
         chunk: int,
         work: Path | None,
         restart: bool,
-        config: str | None,
-        as_json: bool,
-        quiet: bool,
+        options: Options,
         **own: Any,
     ) -> int:
         chosen = _engine(engine, address, workers)
-        settings = read_settings(config)
-        job = Job(inputs, output, chosen, chunk, work, restart, settings, as_json, quiet)
-        return command(job, **own)
+        return command(Job(inputs, output, chosen, chunk, work, restart, options), **own)
 
-    decorators = [
+    decorators: list[Callable[[Any], Any]] = [
         click.argument("inputs", nargs=-1, required=True, metavar="INPUT..."),
         click.argument("output"),
         click.option(
@@ -107,14 +99,9 @@ def batched(command: Callable[..., int]) -> Callable[..., int]:
             help="Folder for unfinished work (default: OUTPUT.work).",
         ),
         click.option("--restart", is_flag=True, help="Discard earlier work and an earlier output."),
-        CONFIG,
-        JSON,
-        QUIET,
+        shared("config", "as_json", "quiet"),
     ]
-    wrapped: Callable[..., int] = called
-    for decorate in reversed(decorators):
-        wrapped = decorate(wrapped)
-    return wrapped
+    return with_options(called, *decorators)
 
 
 @click.group()
@@ -134,31 +121,25 @@ def batch() -> None:
 @click.option(
     "--uncited", is_flag=True, help="The answers have no citations: check against all evidence."
 )
-@click.option(
-    "--tier",
-    type=click.Choice(["fast", "strong", "llm"]),
-    help="Verifier: fast, strong, or llm for your own LLM (default: from the settings).",
-)
+@TIER
 @batched
 def check(job: Job, uncited: bool, tier: str | None) -> int:
     """Check the answer of every row against its evidence.
 
     Exit code 0: all rows are in the output. 2: some rows could not be used. 1: error.
     """
-    return job.run(Task("check", today(), job.settings, tier or "", uncited))
+    return job.run(Task("check", today(), job.options.settings, tier or "", uncited))
 
 
 @batch.command("gate")
-@click.option(
-    "--policy", help="Gate policy: tiers, coverage, bound, checkpoint, reranked or learned."
-)
+@POLICY
 @batched
 def gate(job: Job, policy: str | None) -> int:
     """Check whether the evidence of every row suffices to answer its question.
 
     Exit code 0: all rows are in the output. 2: some rows could not be used. 1: error.
     """
-    settings = job.settings
+    settings = job.options.settings
     if policy:
         settings = replace(settings, gate=replace(settings.gate, policy=known_policy(policy)))
     return job.run(Task("gate", today(), settings))

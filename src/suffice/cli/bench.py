@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -13,10 +14,11 @@ from rich.console import Console
 from rich.table import Table
 
 from suffice.cli import as_json as to_json
-from suffice.cli.options import CONFIG, JSON, QUIET, F, with_options
-from suffice.cli.progress import bars
+from suffice.cli.options import TIER, Command, Options, shared, tier_option, with_options
 from suffice.cli.show import plain
-from suffice.settings import LlmSettings, read_settings
+from suffice.evidence.ingest import Progress
+from suffice.models.verifier import Verifier
+from suffice.settings import LlmSettings, VerifierSettings
 
 _COLUMNS = {
     "auroc": "AUROC",
@@ -25,6 +27,56 @@ _COLUMNS = {
     "coverage_at_5": "served\nat 5 %\nrisk",
     "aurc": "AURC",
 }
+
+
+Figures = Mapping[str, Any]
+_WIDE = 96
+"""Terminal width in characters from which table columns are two spaces apart."""
+
+
+def bench_options(command: Command) -> Command:
+    """Add the options that all benchmarks of a verifier share."""
+    limit = click.option(
+        "--limit",
+        type=click.IntRange(min=1),
+        help="Rows of each set; the selection is deterministic (default: all).",
+    )
+    data = click.argument("data", type=click.Path(path_type=Path))
+    return with_options(command, data, TIER, limit, shared("config", "as_json", "quiet"))
+
+
+def llm_options(command: Command) -> Command:
+    """Add the options that select the LLM for `--tier llm`."""
+    return with_options(
+        command,
+        click.option("--llm", metavar="URL", help="Base URL of the LLM (default: verifier.llm)."),
+        click.option("--model", metavar="NAME", help="Model name."),
+        click.option(
+            "--key-env", metavar="NAME", help="Environment variable that holds the API key."
+        ),
+        click.option(
+            "--ask",
+            type=click.Choice(["band", "always"]),
+            help="Query the LLM only where the cheaper tier is unsure (band), or for every row.",
+        ),
+    )
+
+
+def _measure(
+    options: Options,
+    settings: VerifierSettings,
+    tier: str | None,
+    measure: Callable[[Verifier, Progress], Figures],
+    show: Callable[[Figures], None],
+) -> int:
+    """Open the verifier, measure with it, and print the figures."""
+    from suffice.models.catalog import open_verifier
+
+    verifier = open_verifier(settings, tier or "", options.settings.draft)
+    with options.progress() as progress:
+        figures = measure(verifier, progress)
+    to_json.show(figures) if options.as_json else show(figures)
+    return 0
 
 
 @click.command()
@@ -36,25 +88,17 @@ _COLUMNS = {
     default=("all",),
     help="Policy to measure, or all (repeatable; default: all).",
 )
-@click.option(
-    "--tier",
-    type=click.Choice(["fast", "strong", "llm"]),
-    help="Verifier tier (default: from the settings).",
-)
+@tier_option("Verifier tier")
 @click.option("--limit", type=click.IntRange(min=1), help="Rows of each set (default: all).")
 @click.option("--plots", type=click.Path(path_type=Path), help="Folder for PNG and SVG plots.")
-@CONFIG
-@JSON
-@QUIET
+@shared("config", "as_json", "quiet")
 def gate(
+    options: Options,
     data: Path,
     policies: tuple[str, ...],
     tier: str | None,
     limit: int | None,
     plots: Path | None,
-    config: str | None,
-    as_json: bool,
-    quiet: bool,
 ) -> int:
     """Measure how well each policy opens the gate only if the passages in DATA answer the question.
 
@@ -65,25 +109,25 @@ def gate(
 
     from suffice.lab.eval.gate import NAMES, bench_gate, need_plots, plot_gate
     from suffice.lab.eval.gate import policies as opened
-    from suffice.models.catalog import open_embedder, open_verifier
+    from suffice.models.catalog import open_embedder
 
     unknown = [name for name in policies if name not in (*NAMES, "all")]
     if unknown:
         raise click.BadParameter(f"unknown policy '{unknown[0]}'; allowed: {', '.join(NAMES)}, all")
     if plots:
         need_plots()
-    settings = read_settings(config)
-    verifier = open_verifier(settings.verifier, tier or "", settings.draft)
-    judges = opened(NAMES if "all" in policies else policies, settings.gate, verifier)
-    with bars(quiet=quiet) as progress:
+    settings = options.settings
+
+    def measure(verifier: Verifier, progress: Progress) -> Figures:
+        judges = opened(NAMES if "all" in policies else policies, settings.gate, verifier)
         embedder = open_embedder(settings.embedder)
         figures, decided, rows = bench_gate(data, judges, embedder, limit, progress)
-    figures = {"tier": verifier.tier, "model": verifier.id, **figures}
-    if plots:
-        positive = np.array([bool(row["sufficient"]) for row in rows])
-        plot_gate(decided, positive, [row["set"] for row in rows], plots)
-    to_json.show(figures) if as_json else _show_gate(figures)
-    return 0
+        if plots:
+            positive = np.array([bool(row["sufficient"]) for row in rows])
+            plot_gate(decided, positive, [row["set"] for row in rows], plots)
+        return {"tier": verifier.tier, "model": verifier.id, **figures}
+
+    return _measure(options, settings.verifier, tier, measure, _show_gate)
 
 
 def _show_gate(figures: Mapping[str, Any]) -> None:
@@ -116,53 +160,10 @@ def _apart(paired: Mapping[str, float] | None) -> str:
     return f"{paired['aurc']:+.3f} ({paired['low']:+.3f} to {paired['high']:+.3f})"
 
 
-Figures = Mapping[str, Any]
-_WIDE = 96
-"""Terminal width in characters from which table columns are two spaces apart."""
-
-
-def options(command: F) -> F:
-    """Add the options shared by all verifier benchmarks."""
-    return with_options(
-        command,
-        click.argument("data", type=click.Path(path_type=Path)),
-        click.option(
-            "--tier",
-            type=click.Choice(["fast", "strong", "llm"]),
-            help="Verifier: fast, strong, or llm for your own LLM (default: from the settings).",
-        ),
-        click.option(
-            "--limit",
-            type=click.IntRange(min=1),
-            help="Rows of each set; the selection is deterministic (default: all).",
-        ),
-        CONFIG,
-        JSON,
-        QUIET,
-    )
-
-
-def llm_options(command: F) -> F:
-    """Add the options that select the LLM for `--tier llm`."""
-    return with_options(
-        command,
-        click.option("--llm", metavar="URL", help="Base URL of the LLM (default: verifier.llm)."),
-        click.option("--model", metavar="NAME", help="Model name."),
-        click.option(
-            "--key-env", metavar="NAME", help="Environment variable that holds the API key."
-        ),
-        click.option(
-            "--ask",
-            type=click.Choice(["band", "always"]),
-            help="Query the LLM only where the cheaper tier is unsure (band), or for every row.",
-        ),
-    )
-
-
 @click.command()
-@options
+@bench_options
 @llm_options
-def grounding(as_json: bool, **given: Any) -> int:
+def grounding(options: Options, data: Path, tier: str | None, limit: int | None, **llm: Any) -> int:
     """Measure how well the verifier detects supported claims in DATA.
 
     DATA rows are {"set", "evidence", "claim", "label", "question"?, "task"?}; the label is entail
@@ -170,16 +171,21 @@ def grounding(as_json: bool, **given: Any) -> int:
     """
     from suffice.lab.eval.verifiers import bench_grounding
 
-    figures = _measured(bench_grounding, **given)
-    labels = "supported", "length_auroc", "shorter answers"
-    to_json.show(figures) if as_json else _show_verifier(figures, *labels)
-    return 0
+    return _measure(
+        options,
+        _with_llm(options.settings.verifier, tier, **llm),
+        tier,
+        lambda verifier, progress: bench_grounding(data, verifier, limit, progress),
+        lambda figures: _show_verifier(figures, "supported", "length_auroc", "shorter answers"),
+    )
 
 
 @click.command()
-@options
+@bench_options
 @llm_options
-def sufficiency(as_json: bool, **given: Any) -> int:
+def sufficiency(
+    options: Options, data: Path, tier: str | None, limit: int | None, **llm: Any
+) -> int:
     """Measure how well the verifier detects questions in DATA that their passages answer.
 
     DATA rows are {"set", "question", "evidence": [passage, …], "sufficient": true or false}; JSON
@@ -187,32 +193,22 @@ def sufficiency(as_json: bool, **given: Any) -> int:
     """
     from suffice.lab.eval.verifiers import bench_sufficiency
 
-    figures = _measured(bench_sufficiency, **given)
     labels = "sufficient", "evidence_length_auroc", "longer evidence"
-    to_json.show(figures) if as_json else _show_verifier(figures, *labels)
-    return 0
+    return _measure(
+        options,
+        _with_llm(options.settings.verifier, tier, **llm),
+        tier,
+        lambda verifier, progress: bench_sufficiency(data, verifier, limit, progress),
+        lambda figures: _show_verifier(figures, *labels),
+    )
 
 
-def _measured(
-    bench: Callable[..., Figures],
-    data: Path,
-    tier: str | None,
-    limit: int | None,
-    config: str | None,
-    quiet: bool,
-    **llm: Any,
-) -> Figures:
-    from suffice.models.catalog import open_verifier
-
-    settings = read_settings(config)
-    chosen = settings.verifier
+def _with_llm(settings: VerifierSettings, tier: str | None, **llm: Any) -> VerifierSettings:
     if tier == "llm":
-        chosen = replace(chosen, llm=_named(chosen.llm, **llm))
-    elif any(llm.values()):
+        return replace(settings, llm=_named(settings.llm, **llm))
+    if any(llm.values()):
         raise click.UsageError("--llm, --model, --key-env and --ask require --tier llm.")
-    verifier = open_verifier(chosen, tier or "", settings.draft)
-    with bars(quiet=quiet) as progress:
-        return bench(data, verifier, limit, progress)
+    return settings
 
 
 def _named(
@@ -322,14 +318,12 @@ _MOST = 8
     help="Only rows of this task, if rows have tasks (repeatable; default: qa and summary; all "
     "disables the filter).",
 )
-@options
+@bench_options
 def answers(
+    options: Options,
     data: Path,
     tier: str | None,
     limit: int | None,
-    config: str | None,
-    as_json: bool,
-    quiet: bool,
     uncited: bool,
     tasks: tuple[str, ...],
 ) -> int:
@@ -340,20 +334,14 @@ def answers(
     """
     from suffice.answers import open_checker
     from suffice.lab.eval.answers import TASKS, bench_answers
-    from suffice.models.catalog import open_verifier
 
-    settings = read_settings(config)
-    with bars(quiet=quiet) as progress:
-        figures = bench_answers(
-            data,
-            open_verifier(settings.verifier, tier or "", settings.draft),
-            lambda verifier: open_checker(settings, verifier, uncited=uncited),
-            limit,
-            progress,
-            tasks=() if "all" in tasks else tasks or TASKS,
-        )
-    to_json.show(figures) if as_json else _show_answers(figures)
-    return 0
+    settings, chosen = options.settings, () if "all" in tasks else tasks or TASKS
+
+    def measure(verifier: Verifier, progress: Progress) -> Figures:
+        opened = partial(open_checker, settings, uncited=uncited)
+        return bench_answers(data, verifier, opened, limit, progress, tasks=chosen)
+
+    return _measure(options, settings.verifier, tier, measure, _show_answers)
 
 
 def _show_answers(figures: Figures) -> None:
@@ -404,10 +392,8 @@ def _answers_notes(figures: Figures) -> Iterator[str]:
 
 
 @click.command()
-@options
-def conflict(
-    data: Path, tier: str | None, limit: int | None, config: str | None, as_json: bool, quiet: bool
-) -> int:
+@bench_options
+def conflict(options: Options, data: Path, tier: str | None, limit: int | None) -> int:
     """Measure how well contradictions between documents in DATA are detected.
 
     DATA rows are {"set", "question", "documents": [{"text", "type", "answer"}, …]}; "type" is
@@ -416,15 +402,13 @@ def conflict(
     """
     from suffice.gate.conflict.detect import Conflicts
     from suffice.lab.eval.conflict import bench_conflict
-    from suffice.models.catalog import open_verifier
 
-    settings = read_settings(config)
-    verifier = open_verifier(settings.verifier, tier or "", settings.draft)
-    conflicts = Conflicts(verifier, settings.gate.conflict)
-    with bars(quiet=quiet) as progress:
-        figures = bench_conflict(data, conflicts, limit, progress)
-    to_json.show(figures) if as_json else _show_conflict(figures)
-    return 0
+    settings = options.settings
+
+    def measure(verifier: Verifier, progress: Progress) -> Figures:
+        return bench_conflict(data, Conflicts(verifier, settings.gate.conflict), limit, progress)
+
+    return _measure(options, settings.verifier, tier, measure, _show_conflict)
 
 
 def _show_conflict(figures: Figures) -> None:
@@ -474,19 +458,14 @@ def bench() -> None:
     """Measure retrieval, verifiers, gates and checks on your data."""
 
 
-bench.add_command(answers)
-bench.add_command(conflict)
-bench.add_command(grounding)
-bench.add_command(sufficiency)
-bench.add_command(gate)
+for command in (answers, conflict, grounding, sufficiency, gate):
+    bench.add_command(command)
 
 
 @bench.command()
 @click.argument("data", nargs=-1, required=True, type=click.Path(path_type=Path))
-@CONFIG
-@JSON
-@QUIET
-def retrieval(data: tuple[Path, ...], config: str | None, as_json: bool, quiet: bool) -> int:
+@shared("config", "as_json", "quiet")
+def retrieval(options: Options, data: tuple[Path, ...]) -> int:
     """Measure search on your own documents and questions.
 
     DATA is one or more folders as for `suffice eval` (questions.jsonl with "quote", and docs/ or
@@ -496,18 +475,18 @@ def retrieval(data: tuple[Path, ...], config: str | None, as_json: bool, quiet: 
     """
     from suffice.lab.eval.retrieval import bench_places, bench_retrieval
 
-    settings = read_settings(config)
+    settings = options.settings
     folders = [path for path in data if path.is_dir()]
     files = [path for path in data if not path.is_dir()]
     if len(files) % 2:
         raise click.UsageError("Name folders, or files in pairs: CORPUS QUERIES.")
-    with bars(quiet=quiet) as progress:
+    with options.progress() as progress:
         places = [bench_places(folder, settings, progress) for folder in folders]
         ranked = [
             bench_retrieval(corpus, queries, settings, progress)
             for corpus, queries in zip(files[::2], files[1::2], strict=True)
         ]
-    if as_json:
+    if options.as_json:
         results = [*places, *ranked]
         to_json.show(results[0] if len(results) == 1 else results)
         return 0

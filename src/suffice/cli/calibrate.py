@@ -14,9 +14,9 @@ from rich.table import Table
 from rich.text import Text
 
 from suffice.cli import as_json as to_json
-from suffice.cli.progress import bars
+from suffice.cli.options import Options, shared
 from suffice.lab.calibrate.certificate import Certificate
-from suffice.settings import CollectionSettings, Settings, read_settings
+from suffice.settings import CollectionSettings
 
 if TYPE_CHECKING:
     from suffice.lab.calibrate.calibrate import Rule, Wish
@@ -75,10 +75,9 @@ _COST = click.FloatRange(0)
 )
 @click.option("--report", type=click.Path(path_type=Path), help="Folder for report.html and plots.")
 @click.option("--collection", default="", help="Use the settings of this collection.")
-@click.option("--config", metavar="FILE", help="Settings file (default: suffice.yaml).")
-@click.option("--json", "as_json", is_flag=True, help="Print the certificate as JSON.")
-@click.option("--quiet", is_flag=True, help="No progress.")
+@shared("config", "as_json", "quiet")
 def calibrate(
+    options: Options,
     labels: Path,
     max_error: float,
     confidence: float,
@@ -91,9 +90,6 @@ def calibrate(
     final: bool,
     report: Path | None,
     collection: str,
-    config: str | None,
-    as_json: bool,
-    quiet: bool,
 ) -> int:
     """Choose thresholds so that at most --max-error of the served answers are wrong.
 
@@ -118,7 +114,7 @@ def calibrate(
 
     if report is not None:
         need_plots()
-    settings = read_settings(config)
+    settings = options.settings
     rows = read_labels(labels)
     earlier = Certificate.read(out) if out.is_file() else None
     wish = Wish(
@@ -131,33 +127,26 @@ def calibrate(
         final,
     )
     own = settings.collection(collection)
-    rule, scores = _scored(rows, settings, own, wish, out, quiet=quiet)
+    rule, scores = _scored(rows, options, own, wish, out)
     made = certify(rows, scores, rule, wish, now(), earlier, labels.name)
     made.or_else(earlier).write(out)
     written = write_report(made, report) if report else []
-    if as_json:
+    if options.as_json:
         to_json.show({"id": made.id, "certified": made.certified, **made.tree()})
     else:
-        pass
-
         show_calibration(made, out, written, kept=bool(earlier and earlier.certified))
     return 0 if made.certified else 2
 
 
 def _scored(
-    labels: list[Label],
-    settings: Settings,
-    own: CollectionSettings,
-    wish: Wish,
-    out: Path,
-    *,
-    quiet: bool,
+    labels: list[Label], options: Options, own: CollectionSettings, wish: Wish, out: Path
 ) -> tuple[Rule, list[Scores]]:
     """The decision rule and the scores of the labels. Computed scores are saved next to OUT."""
     from suffice.lab.calibrate.calibrate import Rule
     from suffice.lab.calibrate.scores import Scorer, score
     from suffice.models.catalog import open_embedder, open_verifier
 
+    settings = options.settings
     embedder = open_embedder(settings.embedder)
     verifier = open_verifier(settings.verifier, "", own.draft)
     gated = own.gate.policy == "learned" and not settings.verifier.llm.on
@@ -166,7 +155,7 @@ def _scored(
     if all(label.scores for label in labels):
         return rule, [label.scores for label in labels if label.scores]
     scorer = Scorer.of(rule.settings, embedder, verifier, wish.served, gated=gated)
-    with bars(quiet=quiet) as progress:
+    with options.progress() as progress:
         return rule, score(labels, scorer, out.with_suffix(".scores.jsonl"), progress)
 
 

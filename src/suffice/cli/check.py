@@ -12,7 +12,7 @@ import click
 
 from suffice.cli import as_json as to_json
 from suffice.cli.asking import RecordOption, open_log_of, recorded, show_record
-from suffice.cli.options import CONFIG, JSON
+from suffice.cli.options import TIER, Options, shared
 from suffice.cli.show_verdict import show_checked
 from suffice.engine import Caller, Engine
 from suffice.errors import AnswerError, SourceMissing, SufficeError
@@ -20,7 +20,7 @@ from suffice.evidence.inputs import Given
 from suffice.evidence.read.source import unix_lines
 from suffice.evidence.sources import Cutting, check_exists, read_bundle, read_piece
 from suffice.models.embedder import Embedder
-from suffice.settings import Settings, read_settings
+from suffice.settings import Settings
 from suffice.text.one_line import without_controls
 from suffice.types import Finding, Passage, Support, Verdict
 from suffice.verdict.assess import ClaimStatus, claim_statuses
@@ -268,30 +268,25 @@ def _safe(text: str) -> str:
 @click.option(
     "--uncited", is_flag=True, help="The answer has no citations: check it against all passages."
 )
-@click.option(
-    "--tier",
-    type=click.Choice(["fast", "strong", "llm"]),
-    help="Verifier: fast, strong, or llm for your own LLM (default: from the settings).",
-)
+@TIER
 @click.option("--html", type=click.Path(path_type=Path), help="Write an HTML report to this file.")
-@CONFIG
+@shared("config")
 @click.option(
     "--store",
     metavar="FILE_OR_URL",
     help="Record the verdict in this store's log; the store is created if needed.",
 )
-@JSON
+@shared("as_json")
 @recorded
 def check(
+    options: Options,
     answer: str,
     evidence: str,
     question: str | None,
     uncited: bool,
     tier: str | None,
     html: Path | None,
-    config: str | None,
     store: str | None,
-    as_json: bool,
     record_option: RecordOption,
 ) -> int:
     """Check every claim of an answer against its evidence. The answer is not modified.
@@ -306,7 +301,7 @@ def check(
             "Answer and evidence cannot both come from standard input.",
             remedy="Pass one of them as a file.",
         )
-    settings = read_settings(config)
+    settings = options.settings
     text = _answer(answer, settings)
     log = None
     if record_option.wanted(settings, kept=store is not None):
@@ -323,7 +318,7 @@ def check(
     verdict = checker.check(text, passages, question)
     if html is not None:
         _write(html, page(verdict))
-    if as_json:
+    if options.as_json:
         to_json.show(to_json.checked(verdict))
     else:
         show_checked(verdict)

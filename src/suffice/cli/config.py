@@ -9,9 +9,9 @@ import click
 import yaml
 
 from suffice.cli import as_json as to_json
-from suffice.cli.options import CONFIG, JSON
+from suffice.cli.options import Options, shared
 from suffice.errors import ExtraMissing, SufficeError
-from suffice.settings import Settings, read_settings
+from suffice.settings import Settings
 from suffice.settings.reader import masked
 from suffice.verdict.route import read_routes
 
@@ -24,18 +24,17 @@ def config() -> None:
 
 
 @config.command()
-@CONFIG
-@JSON
-def check(config: str | None, as_json: bool) -> int:
+@shared("config", "as_json")
+def check(options: Options) -> int:
     """Validate the settings file and report the first error."""
-    settings = read_settings(config)
+    settings = options.settings
     for name in ("", *settings.collections):
         read_routes(settings.collection(name).verdict.routes)
     for route in settings.server.routes.values():
         if route.own:
             read_routes(route.own.verdict.routes)
     routes, unset = list(settings.server.routes), list(_unset(settings))
-    if as_json:
+    if options.as_json:
         known = {"routes": routes, "collections": list(settings.collections)}
         to_json.show({"valid": True, **known, "unset": unset})
     else:
@@ -77,12 +76,11 @@ def _unset(settings: Settings) -> Iterator[str]:
 
 
 @config.command()
-@CONFIG
-@JSON
-def show(config: str | None, as_json: bool) -> int:
+@shared("config", "as_json")
+def show(options: Options) -> int:
     """Show the effective value of every setting, with secrets masked."""
-    tree = masked(read_settings(config))
-    if as_json:
+    tree = masked(options.settings)
+    if options.as_json:
         to_json.show(tree)
     else:
         click.echo(yaml.safe_dump(tree, sort_keys=False, allow_unicode=True), nl=False)

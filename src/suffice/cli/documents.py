@@ -8,8 +8,13 @@ import click
 
 from suffice.cli import as_json as to_json
 from suffice.cli.asking import librarian
-from suffice.cli.options import check_collection, common, naming_options, open_library, piped
-from suffice.cli.progress import bars
+from suffice.cli.options import (
+    Options,
+    check_collection,
+    common,
+    naming_options,
+    piped,
+)
 from suffice.cli.show import show_report, show_text, show_versions
 from suffice.errors import DocumentMissing, SourceMissing
 from suffice.evidence.index import today
@@ -17,7 +22,6 @@ from suffice.evidence.ingest import Report
 from suffice.evidence.rows import VersionInfo, newest
 from suffice.evidence.sources import check_source
 from suffice.evidence.store import Store
-from suffice.settings import read_settings
 
 
 @click.group()
@@ -25,18 +29,18 @@ def documents() -> None:
     """List, show and retire documents and their versions."""
 
 
-def _store(config: str | None, store: str | None, collection: str) -> Store:
-    settings = read_settings(config)
+def _store(options: Options) -> Store:
+    settings = options.settings
     with naming_options():
-        opened = Store.open(
-            store or settings.store, wait=settings.store_wait_seconds, index=settings.index
+        store = Store.open(
+            options.store or settings.store, wait=settings.store_wait_seconds, index=settings.index
         )
-    check_collection(opened, collection)
-    return opened
+    check_collection(store, options.collection)
+    return store
 
 
-def _print(versions: list[VersionInfo], as_json: bool) -> None:
-    if as_json:
+def _print(versions: list[VersionInfo], options: Options) -> None:
+    if options.as_json:
         to_json.show([to_json.version(version, today()) for version in versions])
     else:
         show_versions(versions, today())
@@ -44,25 +48,19 @@ def _print(versions: list[VersionInfo], as_json: bool) -> None:
 
 @documents.command("list")
 @common
-def list_(
-    config: str | None, store: str | None, collection: str, as_json: bool, quiet: bool
-) -> int:
+def list_(options: Options) -> int:
     """List the documents, each with the version in force, else the newest version."""
-    _print(
-        newest(_store(config, store, collection).versions(collection=collection), today()), as_json
-    )
+    versions = _store(options).versions(collection=options.collection)
+    _print(newest(versions, today()), options)
     return 0
 
 
 @documents.command()
 @click.argument("name")
 @common
-def history(
-    name: str, config: str | None, store: str | None, collection: str, as_json: bool, quiet: bool
-) -> int:
+def history(options: Options, name: str) -> int:
     """List all versions of the document NAME, oldest first."""
-    versions = _store(config, store, collection).history(collection, name)
-    _print(versions, as_json)
+    _print(_store(options).history(options.collection, name), options)
     return 0
 
 
@@ -70,29 +68,21 @@ def history(
 @click.argument("name")
 @click.option("--version", help="Version to show (default: the version in force, else the newest).")
 @common
-def show(
-    name: str,
-    version: str | None,
-    config: str | None,
-    store: str | None,
-    collection: str,
-    as_json: bool,
-    quiet: bool,
-) -> int:
+def show(options: Options, name: str, version: str | None) -> int:
     """Show the stored text of the document NAME."""
-    opened = _store(config, store, collection)
+    opened = _store(options)
     if version is None:
-        named = newest(opened.versions(collection=collection, document=name), today())
+        named = newest(opened.versions(collection=options.collection, document=name), today())
     else:
-        line = opened.history(collection, name)
+        line = opened.history(options.collection, name)
         named = [v for v in line if version in (v.version, v.key)]
     if not named:
         raise DocumentMissing(
             f"'{name}' has no version '{version}'.",
             remedy=f"Run: suffice documents history {name}",
         )
-    text = opened.text(collection, named[-1].document, named[-1].key, named[-1].access)
-    if as_json:
+    text = opened.text(options.collection, named[-1].document, named[-1].key, named[-1].access)
+    if options.as_json:
         to_json.show({**to_json.version(named[-1], today()), "text": text})
     else:
         show_text(named[-1], text, today())
@@ -102,14 +92,12 @@ def show(
 @documents.command()
 @click.argument("name")
 @common
-def retire(
-    name: str, config: str | None, store: str | None, collection: str, as_json: bool, quiet: bool
-) -> int:
+def retire(options: Options, name: str) -> int:
     """Retire the document NAME as of today. Its versions stay in the store."""
-    library = open_library(read_settings(config), store)
-    check_collection(library.store, collection)
-    librarian(library).retire(name, collection=collection)
-    _print(library.store.versions(collection=collection, document=name), as_json)
+    library = options.library()
+    check_collection(library.store, options.collection)
+    librarian(library).retire(name, collection=options.collection)
+    _print(library.store.versions(collection=options.collection, document=name), options)
     return 0
 
 
@@ -122,15 +110,7 @@ def retire(
 )
 @common
 def index(
-    sources: tuple[str, ...],
-    rebuild: bool,
-    strict: bool,
-    name: str,
-    config: str | None,
-    store: str | None,
-    collection: str,
-    as_json: bool,
-    quiet: bool,
+    options: Options, sources: tuple[str, ...], rebuild: bool, strict: bool, name: str
 ) -> int:
     """Index SOURCES (folders, files, URLs, or - for standard input) into a store.
 
@@ -146,9 +126,10 @@ def index(
     for source in sources:
         if source != "-":
             check_source(source)
-    library = open_library(read_settings(config), store, create=bool(sources))
+    library = options.library(create=bool(sources))
     total, keeper = Report(), librarian(library)
-    with bars(quiet=quiet) as progress:
+    collection = options.collection
+    with options.progress() as progress:
         for place, source in enumerate(sources):
             anew = rebuild and place == 0
             if source == "-":
@@ -163,7 +144,7 @@ def index(
             total = _sum(total, done)
         if not sources:
             total = keeper.reindex(progress)
-    to_json.show(to_json.report(total)) if as_json else show_report(total)
+    to_json.show(to_json.report(total)) if options.as_json else show_report(total)
     return 2 if total.failures else 0
 
 

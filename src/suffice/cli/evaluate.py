@@ -12,10 +12,8 @@ from rich.console import Console
 from rich.table import Table
 
 from suffice.cli import as_json as to_json
-from suffice.cli.options import JSON, QUIET
-from suffice.cli.progress import bars
+from suffice.cli.options import Options, shared, tier_option
 from suffice.cli.show import plain
-from suffice.settings import read_settings
 
 Figures = Mapping[str, Any]
 
@@ -58,27 +56,16 @@ Figures = Mapping[str, Any]
     metavar="FILE",
     help="Save outcomes in FILE, and resume from it after an interruption.",
 )
-@click.option(
-    "--set",
-    "only",
-    default="",
-    metavar="NAME",
-    help="Only rows of this set.",
-)
+@click.option("--set", "only", default="", metavar="NAME", help="Only rows of this set.")
 @click.option(
     "--limit",
     type=click.IntRange(min=1),
     help="Maximum number of questions, of drafts and of recorded drafts.",
 )
-@click.option(
-    "--tier",
-    type=click.Choice(["fast", "strong", "llm"]),
-    help="Verifier tier (default: from the settings).",
-)
-@click.option("--config", metavar="FILE", help="Settings file (default: suffice.yaml).")
-@JSON
-@QUIET
+@tier_option("Verifier tier")
+@shared("config", "as_json", "quiet")
 def eval(  # the command's own name
+    options: Options,
     data: tuple[Path, ...],
     off: tuple[str, ...],
     each: bool,
@@ -90,9 +77,6 @@ def eval(  # the command's own name
     only: str,
     limit: int | None,
     tier: str | None,
-    config: str | None,
-    as_json: bool,
-    quiet: bool,
 ) -> int:
     """Decide every case of DATA and report how good the decisions are.
 
@@ -116,14 +100,13 @@ def eval(  # the command's own name
     from suffice.lab.eval.evaluation import evaluate
     from suffice.models.catalog import open_verifier
 
-    settings = read_settings(config)
-    with bars(quiet=quiet) as progress:
-        verifier = open_verifier(settings.verifier, tier or "", settings.draft)
+    with options.progress() as progress:
+        verifier = open_verifier(options.settings.verifier, tier or "", options.settings.draft)
         cases = read_all(data, only)
         cases = cases.at_most(limit) if limit else cases
         found = evaluate(
             cases,
-            settings,
+            options.settings,
             verifier,
             progress,
             off=off,
@@ -135,7 +118,7 @@ def eval(  # the command's own name
             workers=workers,
             tier=tier or "",
         )
-    to_json.show(found) if as_json else _show(found)
+    to_json.show(found) if options.as_json else _show(found)
     return 0
 
 

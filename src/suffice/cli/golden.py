@@ -20,8 +20,7 @@ from rich.text import Text
 from suffice.access.visibility import Reader
 from suffice.cli import as_json as to_json
 from suffice.cli.asking import RECORD_RUN, bring_in, record_run, user
-from suffice.cli.options import check_collection, common, open_library
-from suffice.cli.progress import bars
+from suffice.cli.options import LLM, MODEL, Options, check_collection, common
 from suffice.cli.show import plain, uncovered
 from suffice.engine import Caller, Engine
 from suffice.errors import SettingsError, StoreMissing
@@ -48,7 +47,6 @@ from suffice.log.log import PAGE, Log
 from suffice.log.record import RecordFilter
 from suffice.pipeline import Pipeline
 from suffice.review.review import Review
-from suffice.settings import read_settings
 from suffice.text.one_line import one_line
 from suffice.types import Level, Source, Verdict
 from suffice.verdict.decide import nearest
@@ -62,8 +60,8 @@ def golden() -> None:
 @golden.command(name="run")
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("--docs", help="Folder or file of documents; indexed if needed.")
-@click.option("--llm", help="Drafter: extractive, or the base URL of an LLM endpoint.")
-@click.option("--model", help="Model name at that endpoint.")
+@LLM
+@MODEL
 @click.option("--label", "labels", multiple=True, help="Access label you hold (repeatable).")
 @click.option(
     "--baseline",
@@ -93,6 +91,7 @@ def golden() -> None:
 @RECORD_RUN
 @common
 def run_(
+    options: Options,
     file: Path,
     docs: str | None,
     llm: str | None,
@@ -105,11 +104,6 @@ def run_(
     junit: Path | None,
     accept: bool,
     record: bool | None,
-    config: str | None,
-    store: str | None,
-    collection: str,
-    as_json: bool,
-    quiet: bool,
 ) -> int:
     """Ask every question in FILE and compare the outcomes with those of the last run.
 
@@ -121,18 +115,17 @@ def run_(
     Exit code 1: a case that passed before now fails. The last run then stays the baseline, so the
     next run fails too, unless you pass --accept.
     """
-    settings = read_settings(config)
     cases = read_golden(file)
-    library = open_library(settings, store, docs)
+    library = options.library(docs)
     if docs is not None:
-        bring_in(library, docs, collection, strict=False, quiet=quiet)
-    for name in {case.question.collection or collection for case in cases}:
+        bring_in(library, docs, options.collection, strict=False, quiet=options.quiet)
+    for name in {case.question.collection or options.collection for case in cases}:
         check_collection(library.store, name)
     place = out or file.with_suffix(".run.json")
     last = baseline or (place if place.is_file() else None)
     before = read_run(last) if last else None
-    ask = _Asking(library, collection, frozenset(labels), llm, model)
-    with bars(quiet=quiet) as progress:
+    ask = _Asking(library, options.collection, frozenset(labels), llm, model)
+    with options.progress() as progress:
         found = run(cases, ask, file, progress)
     compared = compare(before, found)
     failed = bool(compared.regressions) or (strict and found.passed < len(found.cases))
@@ -140,8 +133,8 @@ def run_(
         found.write(place)
     _report(file, failed_cases(cases, found, compared, strict=strict), found, github, junit)
     made = of_golden(found, compared, file.name, user())
-    record_run(library, made, record=record, kept=docs is None or store is not None)
-    if as_json:
+    record_run(library, made, record=record, kept=docs is None or options.store is not None)
+    if options.as_json:
         told = {"passed": found.passed, "cases": len(found.cases), "failed": failed}
         to_json.show({**told, **asdict(compared), "run": dict(found.run)})
     else:
@@ -249,15 +242,11 @@ _FORMATS = (".csv", ".json", ".md")
 )
 @common
 def gaps(
+    options: Options,
     since: datetime | None,
     most: int,
     labels: tuple[str, ...],
     export: Path | None,
-    config: str | None,
-    store: str | None,
-    collection: str,
-    as_json: bool,
-    quiet: bool,
 ) -> int:
     """List topics of withheld questions that the documents do not cover, most frequent first.
 
@@ -269,20 +258,20 @@ def gaps(
             f"The file format of {export} is not supported.",
             remedy=f"Use a file name that ends in {', '.join(_FORMATS)}.",
         )
-    settings = read_settings(config)
-    library = open_library(settings, store)
-    check_collection(library.store, collection)
+    settings = options.settings
+    library = options.library()
+    check_collection(library.store, options.collection)
     log = Log(library.store.database, settings.record)
     click.get_current_context().call_on_close(log.close)
     choice = RecordFilter(since=timestamp(since.replace(tzinfo=UTC)) if since else "")
     reader = Reader(frozenset(labels), audits=True) if labels else None
     asked = Review(log).gaps(choice, MOST_WORDINGS, reader)
-    with bars(quiet=quiet) as progress:
-        ask = _counted(_answered(library, collection, labels), len(asked), progress)
+    with options.progress() as progress:
+        ask = _counted(_answered(library, options.collection, labels), len(asked), progress)
         found = backlog(asked, library.embedder, ask, now())
     if export is not None:
         _write(found, export)
-    if as_json:
+    if options.as_json:
         to_json.show([tree(topic) for topic in found[:most]])
     else:
         _show_gaps(found[:most])

@@ -15,11 +15,11 @@ from rich.text import Text
 from suffice.access.keys import ALL, LIMITS, Principal, Principals, Role, Team, Teams
 from suffice.cli import as_json as to_json
 from suffice.cli.asking import user
-from suffice.cli.options import of_store, open_database
+from suffice.cli.options import Options, of_store
 from suffice.cli.show import plain
 from suffice.errors import SettingsError
 from suffice.log.chain import now, timestamp
-from suffice.settings import Settings, read_settings
+from suffice.settings import Settings
 
 F = TypeVar("F", bound=Callable[..., Any])
 _SPAN = re.compile(r"([0-9]{1,5})([dh])", re.ASCII)
@@ -106,6 +106,7 @@ def _expiry(context: click.Context, option: click.Parameter, value: Any) -> date
 @BY
 @of_store
 def create(
+    options: Options,
     name: str,
     roles: tuple[str, ...],
     labels: tuple[str, ...],
@@ -115,18 +116,13 @@ def create(
     team: str,
     expires: datetime | None,
     by: str,
-    config: str | None,
-    store: str | None,
-    as_json: bool,
 ) -> int:
     """Create an API key for NAME and print it. It cannot be shown again."""
-    settings = read_settings(config)
-    database = open_database(settings, store, create=True)
-    principals = Principals(database, settings=settings.record)
-    _check_routes(settings, routes, collections)
+    principals = Principals(options.database(create=True), settings=options.settings.record)
+    _check_routes(options.settings, routes, collections)
     rights = (roles, labels, collections, routes, limits)
     made = principals.create(name, *rights, by, team=team, expires=expires)
-    if as_json:
+    if options.as_json:
         to_json.show({**_json(made.principal), "key": made.secret})
         return 0
     click.echo(made.secret)
@@ -138,10 +134,10 @@ def create(
 @keys.command(name="list")
 @click.option("--revoked", is_flag=True, help="Include revoked keys.")
 @of_store
-def list_(revoked: bool, config: str | None, store: str | None, as_json: bool) -> int:
+def list_(options: Options, revoked: bool) -> int:
     """List the keys with their rights and limits."""
-    found = Principals(open_database(read_settings(config), store)).all(ended=revoked)
-    to_json.show([_json(principal) for principal in found]) if as_json else _show(found)
+    found = Principals(options.database()).all(ended=revoked)
+    to_json.show([_json(principal) for principal in found]) if options.as_json else _show(found)
     return 0
 
 
@@ -149,12 +145,12 @@ def list_(revoked: bool, config: str | None, store: str | None, as_json: bool) -
 @click.argument("name")
 @BY
 @of_store
-def revoke(name: str, by: str, config: str | None, store: str | None, as_json: bool) -> int:
+def revoke(options: Options, name: str, by: str) -> int:
     """Revoke the key with this NAME or id, effective from the next request."""
-    settings = read_settings(config)
-    database = open_database(settings, store)
-    ended = Principals(database, settings=settings.record).revoke(name, by)
-    to_json.show(_json(ended)) if as_json else click.echo(f"Revoked {ended.name} ({ended.id}).")
+    principals = Principals(options.database(), settings=options.settings.record)
+    ended = principals.revoke(name, by)
+    done = f"Revoked {ended.name} ({ended.id})."
+    to_json.show(_json(ended)) if options.as_json else click.echo(done)
     return 0
 
 
@@ -229,28 +225,20 @@ def teams() -> None:
 @limits_option(f"Budget shared by all keys of the team (repeatable): {', '.join(LIMITS)}.")
 @BY
 @of_store
-def set_(
-    name: str,
-    limits: dict[str, float],
-    by: str,
-    config: str | None,
-    store: str | None,
-    as_json: bool,
-) -> int:
+def set_(options: Options, name: str, limits: dict[str, float], by: str) -> int:
     """Create the team NAME, or replace its budget, effective from the next request."""
-    settings = read_settings(config)
-    database = open_database(settings, store, create=True)
-    team = Teams(database, settings=settings.record).set(name, limits, by)
-    to_json.show(_team_json(team)) if as_json else click.echo(_line(team))
+    teams = Teams(options.database(create=True), settings=options.settings.record)
+    team = teams.set(name, limits, by)
+    to_json.show(_team_json(team)) if options.as_json else click.echo(_line(team))
     return 0
 
 
 @teams.command(name="list")
 @of_store
-def list_teams(config: str | None, store: str | None, as_json: bool) -> int:
+def list_teams(options: Options) -> int:
     """List the teams with their budgets and the number of their keys."""
-    found = Teams(open_database(read_settings(config), store)).all()
-    if as_json:
+    found = Teams(options.database()).all()
+    if options.as_json:
         to_json.show([{**_team_json(team), "keys": team.keys} for team in found])
         return 0
     for team in found:
@@ -264,11 +252,10 @@ def list_teams(config: str | None, store: str | None, as_json: bool) -> int:
 @click.argument("name")
 @BY
 @of_store
-def remove(name: str, by: str, config: str | None, store: str | None, as_json: bool) -> int:
+def remove(options: Options, name: str, by: str) -> int:
     """Remove the team NAME. Its keys must be revoked first."""
-    settings = read_settings(config)
-    Teams(open_database(settings, store), settings=settings.record).remove(name, by)
-    to_json.show({"removed": name}) if as_json else click.echo(f"Removed the team {name}.")
+    Teams(options.database(), settings=options.settings.record).remove(name, by)
+    to_json.show({"removed": name}) if options.as_json else click.echo(f"Removed the team {name}.")
     return 0
 
 

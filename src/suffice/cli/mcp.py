@@ -6,19 +6,15 @@ import click
 
 from suffice.access.quotas import Ledger
 from suffice.cli.asking import bring_in
-from suffice.cli.options import CONFIG, check_collection, open_library
+from suffice.cli.options import Options, check_collection, shared
 from suffice.engine import Engine
 from suffice.log.log import Log
 from suffice.server.mcp.tools import ToolCaller, Tools
-from suffice.settings import read_settings
 
 
 @click.command()
 @click.option("--docs", help="Folder or file to index first, if needed.")
-@click.option(
-    "--store", metavar="FILE_OR_URL", help="Store file or PostgreSQL URL (default: suffice.db)."
-)
-@click.option("--collection", default="default", show_default=True, help="Collection name.")
+@shared("store", "collection")
 @click.option(
     "--label", "labels", multiple=True, help="Access label that callers hold (repeatable)."
 )
@@ -39,20 +35,18 @@ from suffice.settings import read_settings
     show_default=True,
     help="Port to listen on, for http.",
 )
-@CONFIG
-@click.option("--caller", default="mcp", show_default=True, help="ToolCaller name in the record.")
+@shared("config")
+@click.option("--caller", default="mcp", show_default=True, help="Caller name in the record.")
 @click.option(
     "--record/--no-record", default=True, help="Record decisions in the store's log (default: yes)."
 )
 def mcp(
+    options: Options,
     docs: str | None,
-    store: str | None,
-    collection: str,
     labels: tuple[str, ...],
     transport: str,
     host: str,
     port: int,
-    config: str | None,
     caller: str,
     record: bool,
 ) -> int:
@@ -66,17 +60,17 @@ def mcp(
     from suffice.server.telemetry.logs import access_log, start_logs
     from suffice.server.telemetry.metrics import usage_watch
 
-    settings = read_settings(config)
-    library = open_library(settings, store, docs)
+    settings = options.settings
+    library = options.library(docs)
     if docs is not None:
         # The protocol uses standard output.
-        bring_in(library, docs, collection, strict=False, quiet=True)
-    check_collection(library.store, collection)
+        bring_in(library, docs, options.collection, strict=False, quiet=True)
+    check_collection(library.store, options.collection)
     kept = record and settings.record.enabled != "never"
     log = Log(library.store.database, settings.record) if kept else None
     if log is not None:
         click.get_current_context().call_on_close(log.close)
-    tools = Tools(Engine(settings, library, log, shared=True), collection)
+    tools = Tools(Engine(settings, library, log, shared=True), options.collection)
     ledger = Ledger(library.store.database)
     click.get_current_context().call_on_close(ledger.close)
     text = settings.server.log_text

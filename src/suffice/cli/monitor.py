@@ -14,14 +14,14 @@ from rich.table import Table
 from rich.text import Text
 
 from suffice.cli import as_json as to_json
-from suffice.cli.options import of_store, open_log
+from suffice.cli.options import Options, of_store
 from suffice.errors import SettingsError
 from suffice.lab.monitor.monitor import Monitor
 from suffice.lab.monitor.report import report_of
 from suffice.lab.monitor.worker import MonitorWorker
 from suffice.log.log import Log
 from suffice.log.setup import Status
-from suffice.settings import MonitorSettings, Settings, read_settings
+from suffice.settings import MonitorSettings, Settings
 
 Tree = Mapping[str, Any]
 _STYLE = {"none": "dim", "active": "green", "suspended": "bold red"}
@@ -36,7 +36,7 @@ _NAMES = {
 @click.option("--deep", is_flag=True, help="Also run deep checks on new sampled answers.")
 @click.option("--watch", is_flag=True, help="Update the display until interrupted.")
 @of_store
-def monitor(deep: bool, watch: bool, config: str | None, store: str | None, as_json: bool) -> int:
+def monitor(options: Options, deep: bool, watch: bool) -> int:
     """Read new log records and show the metrics, their alarms and the guarantee.
 
     A gateway does this in the background. Without one, run this command regularly: it also sends
@@ -44,12 +44,12 @@ def monitor(deep: bool, watch: bool, config: str | None, store: str | None, as_j
 
     Exit code 2: an alarm has been raised, or the guarantee is suspended.
     """
-    settings = read_settings(config)
-    log = open_log(settings, store)
+    settings = options.settings
+    log = options.log()
     worker, watched = _opened(log, settings, deep=deep)
     worker.round()
     found = report_of(watched)
-    if as_json:
+    if options.as_json:
         to_json.show(found)
     elif watch:
         _watch(worker, watched, found)

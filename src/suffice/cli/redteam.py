@@ -16,11 +16,17 @@ from rich.table import Table
 
 from suffice.cli import as_json as to_json
 from suffice.cli.asking import RECORD_RUN, record_run, user
-from suffice.cli.options import JSON, QUIET, STORE, open_library, with_options
-from suffice.cli.progress import bars
+from suffice.cli.options import (
+    LLM,
+    MODEL,
+    Options,
+    open_library,
+    shared,
+    with_options,
+)
 from suffice.cli.show import plain
 from suffice.errors import SourceMissing
-from suffice.settings import Settings, read_settings
+from suffice.settings import Settings
 
 if TYPE_CHECKING:
     from suffice.evidence.library import Library
@@ -103,8 +109,8 @@ def _options(command: Any) -> Any:
     return with_options(
         command,
         click.option("--docs", metavar="DIR", help="Folder or file; indexed if needed."),
-        click.option("--llm", help="Drafter: extractive, or the base URL of an LLM endpoint."),
-        click.option("--model", help="Model name at that endpoint."),
+        LLM,
+        MODEL,
         click.option(
             "--attacks", multiple=True, metavar="NAME", help="Run only this attack (repeatable)."
         ),
@@ -131,15 +137,14 @@ def _options(command: Any) -> Any:
         ),
         click.option("--min-served", type=_SHARE, help="Exit with 2 if fewer twins are served."),
         RECORD_RUN,
-        *STORE,
-        JSON,
-        QUIET,
+        shared("config", "store", "as_json", "quiet"),
     )
 
 
 @click.command()
 @_options
 def redteam(
+    options: Options,
     docs: str | None,
     llm: str | None,
     model: str | None,
@@ -151,10 +156,6 @@ def redteam(
     min_right: float | None,
     min_served: float | None,
     record: bool | None,
-    config: str | None,
-    store: str | None,
-    as_json: bool,
-    quiet: bool,
 ) -> int:
     """Attack the system with cases generated from your own documents, and write a report.
 
@@ -171,18 +172,18 @@ def redteam(
     from suffice.lab.redteam.run import attack_all, compare, documents_hash, read_report, report
 
     wanted = chosen(attacks)
-    settings = read_settings(config)
+    settings = options.settings
     draft = settings.draft
     draft = replace(draft, llm=llm or draft.llm, model=model or draft.model)
     settings = replace(settings, draft=draft)
-    library = open_library(settings, store, docs)
+    library = open_library(settings, options.store, docs)
     started = datetime.now(UTC)
     out = out or Path(f"redteam-{started:%Y-%m-%dT%H%M%SZ}.json")
     if not out.parent.is_dir():
         raise SourceMissing(f"There is no folder {out.parent}.", remedy="Create it first.")
     earlier = last or _newest(out)
     before = read_report(earlier) if earlier else None
-    with bars(quiet=quiet) as progress:
+    with options.progress() as progress:
         if docs is not None:
             library.add(docs, progress=progress).require_any(docs)
         passages = _passages(library)
@@ -204,9 +205,9 @@ def redteam(
     }
     found["last_run"] = compare(found, before) if before else None
     out.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    kept = docs is None or store is not None
+    kept = docs is None or options.store is not None
     record_run(library, of_redteam(found, user()), record=record, kept=kept)
-    if as_json:
+    if options.as_json:
         to_json.show(found)
     else:
         show_redteam(found, out)

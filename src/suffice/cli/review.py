@@ -19,7 +19,7 @@ from suffice.access.visibility import Reader
 from suffice.cli import as_json
 from suffice.cli import as_json as to_json
 from suffice.cli.asking import user
-from suffice.cli.options import of_store, open_log
+from suffice.cli.options import Options, of_store
 from suffice.cli.show import origin, plain, show_gate, uncovered
 from suffice.cli.show_verdict import show_verdict
 from suffice.evidence.index import Filter
@@ -34,7 +34,7 @@ from suffice.review.gaps import Gap
 from suffice.review.labels import Estimate
 from suffice.review.queue import CaseFilter
 from suffice.review.review import Review, Writes
-from suffice.settings import Settings, read_settings
+from suffice.settings import Settings
 from suffice.types import Evidence, Support, Verdict
 from suffice.verdict.assess import ClaimStatus, claim_statuses
 
@@ -318,19 +318,17 @@ def review() -> None:
 @_as_reader
 @of_store
 def list_(
+    options: Options,
     all_: bool,
     why: str | None,
     before: int | None,
     most: int,
     reader: Reader | None,
-    config: str | None,
-    store: str | None,
-    as_json: bool,
 ) -> int:
     """List the review queue, newest first."""
     wanted = CaseFilter(all_, Why(why) if why else None, before)
-    cases = Review(open_log(read_settings(config), store)).queue(wanted, most, reader)
-    to_json.show([line_json(case) for case in cases]) if as_json else show_queue(cases)
+    cases = Review(options.log()).queue(wanted, most, reader)
+    to_json.show([line_json(case) for case in cases]) if options.as_json else show_queue(cases)
     return 0
 
 
@@ -338,12 +336,10 @@ def list_(
 @click.argument("id")
 @_as_reader
 @of_store
-def show(
-    id: str, reader: Reader | None, config: str | None, store: str | None, as_json: bool
-) -> int:
+def show(options: Options, id: str, reader: Reader | None) -> int:
     """Show the decision with this ID or number, its evidence and its review history."""
-    case = Review(open_log(read_settings(config), store)).case(id, reader)
-    to_json.show(case_json(case)) if as_json else show_case(case)
+    case = Review(options.log()).case(id, reader)
+    to_json.show(case_json(case)) if options.as_json else show_case(case)
     return 0
 
 
@@ -356,15 +352,7 @@ def show(
 @_as_reader
 @of_store
 def decide(
-    id: str,
-    act: str,
-    reason: str,
-    text: str,
-    by: str,
-    reader: Reader | None,
-    config: str | None,
-    store: str | None,
-    as_json: bool,
+    options: Options, id: str, act: str, reason: str, text: str, by: str, reader: Reader | None
 ) -> int:
     """Decide on the record with this ID or number.
 
@@ -373,13 +361,13 @@ def decide(
     write and check an answer), confirm (the decision was right) or dismiss (remove from the queue
     without a judgement).
     """
-    settings = read_settings(config)
-    log = open_log(settings, store)
+    settings = options.settings
+    log = options.log()
     if Act(act) is Act.OPEN:
-        return _open(log, settings, id, reason, by, reader, as_json)
+        return _open(log, settings, id, reason, by, reader, options.as_json)
     done = Review(log).decide(id, Act(act), reason=reason, by=by, text=text, reader=reader)
     case = Review(log).case(id, reader)
-    to_json.show({"decision": done, **line_json(case)}) if as_json else show_decided(case)
+    to_json.show({"decision": done, **line_json(case)}) if options.as_json else show_decided(case)
     return 0
 
 
@@ -434,18 +422,16 @@ def _writer(log: Log, settings: Settings, allowed: Filter, entry: Entry) -> tupl
 @_as_reader
 @of_store
 def gaps(
+    options: Options,
     since: datetime | None,
     until: datetime | None,
     most: int,
     reader: Reader | None,
-    config: str | None,
-    store: str | None,
-    as_json: bool,
 ) -> int:
     """List questions that the documents cannot answer, most frequent first."""
-    reviews = Review(open_log(read_settings(config), store))
+    reviews = Review(options.log())
     found = reviews.gaps(_between(since, until), most, reader)
-    to_json.show([gap_json(item) for item in found]) if as_json else show_gaps(found)
+    to_json.show([gap_json(item) for item in found]) if options.as_json else show_gaps(found)
     return 0
 
 
@@ -454,16 +440,11 @@ def gaps(
 @click.option("--out", type=click.Path(path_type=Path), help="Output file (default: stdout).")
 @of_store
 def export(
-    since: datetime | None,
-    until: datetime | None,
-    out: Path | None,
-    config: str | None,
-    store: str | None,
-    as_json: bool,
+    options: Options, since: datetime | None, until: datetime | None, out: Path | None
 ) -> int:
     """Export the sampled answers, with their judgements and sampling probabilities, as JSON lines
     for `suffice calibrate`."""
-    rows = Review(open_log(read_settings(config), store)).labels(_between(since, until))
+    rows = Review(options.log()).labels(_between(since, until))
     to_json.write_lines(rows, out)
     return 0
 
@@ -479,17 +460,12 @@ def export(
 )
 @of_store
 def errors(
-    since: datetime | None,
-    until: datetime | None,
-    confidence: float,
-    config: str | None,
-    store: str | None,
-    as_json: bool,
+    options: Options, since: datetime | None, until: datetime | None, confidence: float
 ) -> int:
     """Estimate the error rate of served answers from the judged sample."""
-    reviews = Review(open_log(read_settings(config), store))
+    reviews = Review(options.log())
     found = reviews.errors(_between(since, until), confidence)
-    to_json.show(estimate_json(found)) if as_json else show_estimate(found)
+    to_json.show(estimate_json(found)) if options.as_json else show_estimate(found)
     return 0
 
 
@@ -499,17 +475,9 @@ def errors(
 @click.option("--comment", default="", help="Comment in free text.")
 @click.option("--by", default=user, help="Author of the rating (default: your user name).")
 @of_store
-def feedback(
-    id: str,
-    rating: str,
-    comment: str,
-    by: str,
-    config: str | None,
-    store: str | None,
-    as_json: bool,
-) -> int:
+def feedback(options: Options, id: str, rating: str, comment: str, by: str) -> int:
     """Rate the answer with this record ID or number."""
-    log = open_log(read_settings(config), store)
+    log = options.log()
     kept = Review(log).feedback(id, Rating(rating), comment, by)
-    to_json.show({"record": kept}) if as_json else click.echo(f"Record {kept}")
+    to_json.show({"record": kept}) if options.as_json else click.echo(f"Record {kept}")
     return 0

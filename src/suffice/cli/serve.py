@@ -8,7 +8,7 @@ from functools import partial
 import click
 
 from suffice.cli.asking import VERIFY
-from suffice.cli.options import CONFIG, DEFAULT, open_library
+from suffice.cli.options import DEFAULT, Options, open_library, shared
 from suffice.cli.progress import bars
 from suffice.cli.show import show_failures
 from suffice.errors import ExtraMissing, SourceMissing
@@ -18,29 +18,24 @@ from suffice.settings import RouteSettings, Settings, read_settings
 
 @click.command()
 @click.option("--docs", help="Folder or file to index before serving.")
-@click.option(
-    "--store", metavar="FILE_OR_URL", help="Store file or PostgreSQL URL (default: suffice.db)."
-)
+@shared("store")
 @click.option("--llm", help="Upstream of the default route: extractive, or an LLM's base URL.")
 @VERIFY
 @click.option("--host", help="Address to listen on (default: server.host).")
 @click.option("--port", type=click.IntRange(0, 65_535), help="Port (default: server.port).")
 @click.option(
-    "--workers",
-    type=click.IntRange(1, 256),
-    help="Number of processes (default: server.workers).",
+    "--workers", type=click.IntRange(1, 256), help="Number of processes (default: server.workers)."
 )
-@CONFIG
+@shared("config")
 @click.option("--quiet", is_flag=True, help="No progress bars and no startup message.")
 def serve(
+    options: Options,
     docs: str | None,
-    store: str | None,
     llm: str | None,
     verify: bool,
     host: str | None,
     port: int | None,
     workers: int | None,
-    config: str | None,
     quiet: bool,
 ) -> int:
     """Run the OpenAI-compatible gateway, which checks every answer before it is released.
@@ -53,17 +48,17 @@ def serve(
         from suffice.server.workers import Workers
     except ImportError as problem:
         raise ExtraMissing("The gateway", "server") from problem
-    read = partial(_settings, config, llm, verify, host, port, workers)
+    read = partial(_settings, options.config, llm, verify, host, port, workers)
     settings = read()
     listening = Listening(bound(settings.server.host, settings.server.port), quiet=quiet)
-    library = _library(store, settings, docs)
+    library = _library(options.store, settings, docs)
     if docs is not None:
         _bring_in(library, docs, quiet=quiet)
     if settings.server.workers == 1:
         run(settings, library, read, listening)
         return 0
     library.store.close()  # each worker opens its own
-    Workers(settings, partial(_library, store, docs=docs), read, listening).run()
+    Workers(settings, partial(_library, options.store, docs=docs), read, listening).run()
     return 0
 
 

@@ -9,11 +9,10 @@ import click
 
 from suffice.cli import as_json as to_json
 from suffice.cli.asking import show_record
-from suffice.cli.options import of_store, open_log
+from suffice.cli.options import Options, of_store
 from suffice.cli.show import show_gate
 from suffice.cli.show_verdict import show_checked, show_verdict
 from suffice.log.decision import UNGATED, Decision, decision_of
-from suffice.settings import read_settings
 from suffice.text.one_line import one_line, without_controls
 from suffice.types import Passage, Support, Verdict
 from suffice.verdict.assess import ClaimStatus, claim_statuses
@@ -117,18 +116,16 @@ def _listed(title: str, lines: Sequence[str], *, numbered: bool = False) -> list
 @click.argument("record", metavar="RECORD")
 @click.option("--md", "as_markdown", is_flag=True, help="Print Markdown, to paste into a ticket.")
 @of_store
-def show(
-    record: str, as_markdown: bool, config: str | None, store: str | None, as_json: bool
-) -> int:
+def show(options: Options, record: str, as_markdown: bool) -> int:
     """Show the decision with this record id or number: verdict, claims and evidence.
 
     `suffice audit show` lists the records, and shows the raw fields of one.
     """
-    entry = open_log(read_settings(config), store).entry(record)
+    entry = options.log().entry(record)
     decision = decision_of(entry)
     if as_markdown:
         click.echo(ticket(decision, entry.id, entry.time))
-    elif as_json:
+    elif options.as_json:
         to_json.show({**_as_json(decision), "record": entry.id})
     else:
         _show(decision)

@@ -13,11 +13,10 @@ from rich.text import Text
 
 from suffice.access.quotas import DIMENSIONS, Totals, usage_report
 from suffice.cli import as_json as to_json
-from suffice.cli.options import of_store, open_database
+from suffice.cli.options import Options, of_store
 from suffice.cli.show import plain
 from suffice.errors import SettingsError
 from suffice.log.chain import now
-from suffice.settings import read_settings
 from suffice.webhooks import DEAD, WAITING, Outbox
 
 _DAYS = re.compile(r"([0-9]{1,5})d", re.ASCII)
@@ -55,16 +54,14 @@ def _day(context: click.Context, option: click.Parameter, value: str | None) -> 
 )
 @click.option("--until", callback=_day, metavar="DAY", help="Stop before this day.")
 @of_store
-def usage(
-    by: str, since: str, until: str, config: str | None, store: str | None, as_json: bool
-) -> int:
+def usage(options: Options, by: str, since: str, until: str) -> int:
     """Report requests, tokens, cost and verdicts by key, team, end user or model.
 
     The gateway updates the report about once a second.
     """
-    rows = usage_report(open_database(read_settings(config), store), by, since, until)
+    rows = usage_report(options.database(), by, since, until)
     total = sum((used for _, used in rows), Totals())
-    if as_json:
+    if options.as_json:
         listed = [{by: name or None, **asdict(used)} for name, used in rows]
         to_json.show(
             {"by": by, "since": since, "until": until or None, "rows": listed}
@@ -104,12 +101,10 @@ def webhooks() -> None:
 @click.option("--state", type=click.Choice([WAITING, DEAD]), help="Only deliveries in this state.")
 @click.option("--limit", default=100, show_default=True, help="Maximum number of deliveries.")
 @of_store
-def list_(
-    state: str | None, limit: int, config: str | None, store: str | None, as_json: bool
-) -> int:
+def list_(options: Options, state: str | None, limit: int) -> int:
     """List deliveries that are waiting for an attempt, or dead after the last attempt."""
-    found = Outbox(open_database(read_settings(config), store)).list(state or "", limit)
-    if as_json:
+    found = Outbox(options.database()).list(state or "", limit)
+    if options.as_json:
         to_json.show([asdict(one) for one in found])
         return 0
     if not found:
@@ -130,16 +125,14 @@ def list_(
 @click.argument("ids", nargs=-1)
 @click.option("--all", "every", is_flag=True, help="Retry all dead deliveries.")
 @of_store
-def retry(
-    ids: tuple[str, ...], every: bool, config: str | None, store: str | None, as_json: bool
-) -> int:
+def retry(options: Options, ids: tuple[str, ...], every: bool) -> int:
     """Retry the dead deliveries with these IDS. The gateway sends them."""
     if bool(ids) == every:
         raise SettingsError(
             "Give either delivery ids or --all.", remedy="Run: suffice webhooks list --state dead"
         )
-    done = Outbox(open_database(read_settings(config), store)).retry(ids)
-    if as_json:
+    done = Outbox(options.database()).retry(ids)
+    if options.as_json:
         to_json.show({"retried": done})
     else:
         click.echo(f"Queued {done} deliveries; a running gateway will send them.")
