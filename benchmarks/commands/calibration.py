@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import click
 from rich import box
-from rich.console import Console
 from rich.table import Table
 
 from benchmarks.calibration import WORLDS, measure
-from suffice.cli import as_json as to_json
+from suffice.cli.figures import print_figures
+from suffice.cli.options import Options, shared
 
 
 @click.command()
@@ -21,14 +21,11 @@ from suffice.cli import as_json as to_json
     default=tuple(WORLDS),
     help="How the two simulated scores are related (repeatable; default: both).",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def calibration(runs: int, worlds: tuple[str, ...], as_json: bool) -> int:
+@shared("as_json")
+def calibration(options: Options, runs: int, worlds: tuple[str, ...]) -> int:
     """Count how often certified thresholds break their promise, and how much they serve. MAPIE is
     compared if it is installed."""
     found = measure(runs, worlds)
-    if as_json:
-        to_json.show(found)
-        return 0
     table = Table(box=box.SIMPLE_HEAD)
     rates = ("certified", "broken", "served")
     for title in ("scores", "limit", "δ", "labels", "method", "runs", *rates):
@@ -38,5 +35,5 @@ def calibration(runs: int, worlds: tuple[str, ...], as_json: bool) -> int:
             numbers = (case["world"], case["alpha"], case["delta"], case["n"])
             shares = (f"{own[one]:.1%}" for one in rates)
             table.add_row(*map(str, numbers), name, str(own["runs"]), *shares)
-    Console().print(table)
+    print_figures(found, [table], as_json=options.as_json)
     return 0

@@ -8,13 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich import box
-from rich.console import Console
 from rich.table import Table
 
-from suffice.cli.progress import bars
+from suffice.cli.figures import figures_table, print_figures
+from suffice.cli.options import Options, shared
 from suffice.lab.eval.gate import need_plots
-from suffice.settings import read_settings
 
 _ROOT = Path(__file__).parents[2]
 _PARTS = ("checks", "index", "log", "workers")
@@ -48,17 +46,15 @@ SERIES = ("answer", "passages", "context", "index", "log_page", "log_append", "w
     help="File for the plot, SVG or PNG (default: docs/images/cost.svg).",
 )
 @click.option("--repeats", type=click.IntRange(1), help="Repeats of each check (default: 3).")
-@click.option("--config", type=click.Path(), help="Settings file (default: suffice.yaml).")
-@click.option("--quiet", is_flag=True, help="No progress bars.")
+@shared("config", "quiet")
 def cost(
+    options: Options,
     quick: bool,
     million: bool,
     parts: tuple[str, ...],
     output: Path,
     plot: Path,
     repeats: int | None,
-    config: str | None,
-    quiet: bool,
 ) -> int:
     """Measure how time grows with answers, evidence, index, log and workers, and plot it.
 
@@ -69,13 +65,13 @@ def cost(
     from suffice.models.catalog import open_embedder, open_verifier
 
     need_plots()
-    settings = read_settings(config)
+    settings = options.settings
     plan = replace(QUICK if quick else Plan(), parts=parts or _PARTS)
     if repeats:
         plan = replace(plan, repeats=repeats)
     if million:
         plan = replace(plan, index=(*plan.index, 1_000_000))
-    with bars(quiet=quiet) as progress:
+    with options.progress() as progress:
         figures = bench_cost(
             open_verifier(settings.verifier, "fast"),
             open_embedder(settings.embedder),
@@ -86,10 +82,8 @@ def cost(
         figures = merged(json.loads(output.read_text(encoding="utf-8")), figures)
     output.write_text(json.dumps(figures, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
     plot_cost(figures, plot)
-    console = Console()
-    for series in figures["series"].values():
-        console.print(_table(series))
-    console.print(f"Written to {output} and {plot}", highlight=False, soft_wrap=True)
+    tables = map(_table, figures["series"].values())
+    print_figures(figures, (*tables, f"Written to {output} and {plot}"))
     return 0
 
 
@@ -100,9 +94,7 @@ def merged(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
 
 
 def _table(series: dict[str, Any]) -> Table:
-    table = Table(box=box.SIMPLE_HEAD)
-    table.add_column(f"{series['title']}: {series['value']}, times the smallest")
-    for point in series["points"]:
-        table.add_column(f"{point['size']:,}", justify="right", no_wrap=True)
+    measured = f"{series['title']}: {series['value']}, times the smallest"
+    table = figures_table(measured, *(f"{point['size']:,}" for point in series["points"]))
     table.add_row(series["size"], *(f"{point['ratio']:g}" for point in series["points"]))
     return table

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import click
-from rich.console import Console
 
-from suffice.cli import as_json as to_json
+from suffice.cli.figures import print_figures
+from suffice.cli.options import Options, shared
 
 _PARTS = ("plain", "checked", "overload")
 
@@ -36,15 +36,15 @@ _PARTS = ("plain", "checked", "overload")
     type=click.Choice(_PARTS),
     help="Run only this part (repeatable).",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@shared("as_json")
 def gateway(
+    options: Options,
     seconds: float,
     overload: float,
     hostile: float,
     clients: int,
     litellm: str | None,
     parts: tuple[str, ...],
-    as_json: bool,
 ) -> int:
     """Measure the gateway under load on loopback; a second process generates the load.
 
@@ -58,11 +58,7 @@ def gateway(
     command = litellm or shutil.which("litellm") or ""
     plan = Plan(seconds, overload, clients, command, hostile=hostile, parts=parts or _PARTS)
     figures = bench_gateway(plan)
-    if as_json:
-        to_json.show(figures)
-    else:
-        for line in _lines(figures):
-            Console().print(line, markup=False, highlight=False)
+    print_figures(figures, _lines(figures), as_json=options.as_json)
     return 0
 
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import click
-from rich import box
-from rich.console import Console
-from rich.table import Table
+from rich.console import RenderableType
 
-from suffice.cli import as_json as to_json
+from suffice.cli.figures import figures_table, percent, print_figures
+from suffice.cli.options import Options, shared
 from suffice.cli.show import plain
 
 _ROWS = (
@@ -23,8 +23,8 @@ _ROWS = (
 @click.argument("data", type=click.Path(path_type=Path), required=False)
 @click.option("--n", type=click.IntRange(1, 100_000), default=200, help="Number of cases per kind.")
 @click.option("--seed", type=int, default=0, help="Random seed for generating the cases.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def literals(data: Path | None, n: int, seed: int, as_json: bool) -> int:
+@shared("as_json")
+def literals(options: Options, data: Path | None, n: int, seed: int) -> int:
     """Measure how well the literals check detects changed values without false alarms.
 
     Generates claims with one number, date or unit changed, and claims that express the same value
@@ -34,33 +34,23 @@ def literals(data: Path | None, n: int, seed: int, as_json: bool) -> int:
     from benchmarks.literals import bench_literals
 
     figures = bench_literals(data, n, seed)
-    if as_json:
-        to_json.show(figures)
-    else:
-        _show(figures)
+    print_figures(figures, _show(figures), as_json=options.as_json)
     return 0
 
 
-def _show(figures: dict[str, Any]) -> None:
-    table = Table(box=box.SIMPLE_HEAD)
-    for name in ("claims with", "n", "flagged", "target"):
-        table.add_column(name, justify="left" if name == "claims with" else "right", no_wrap=True)
+def _show(figures: dict[str, Any]) -> Iterator[RenderableType]:
+    table = figures_table("claims with", "n", "flagged", "target")
     for key, label, outcome in _ROWS:
         if key not in figures:
             continue
         row, wanted = figures[key], figures["wanted"][outcome]
         bound = "or more" if outcome == "caught" else "or less"
-        table.add_row(label, str(row["n"]), _percent(row["share"]), f"{wanted:.0%} {bound}")
+        table.add_row(label, str(row["n"]), percent(row["share"]), f"{wanted:.0%} {bound}")
         for kind, share in row["by"].items():
             if len(row["by"]) > 1:
-                table.add_row(f"  {kind}", "", _percent(share), "")
-    console = Console()
-    console.print(table)
+                table.add_row(f"  {kind}", "", percent(share), "")
+    yield table
     for key, label, _ in _ROWS:
         for case in figures.get(key, {}).get("wrong", ())[:3]:
             text = f"{label}: {case['claim']} (correct: {case['right']})"
-            console.print(plain(text), markup=False, highlight=False)
-
-
-def _percent(share: float | None) -> str:
-    return "–" if share is None else f"{share:.1%}"
+            yield plain(text)

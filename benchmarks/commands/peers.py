@@ -8,12 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich import box
-from rich.console import Console
 from rich.table import Table
 
-from suffice.cli.progress import bars
-from suffice.settings import read_settings
+from suffice.cli.figures import figures_table, print_figures
+from suffice.cli.options import Options, shared
 
 _RESULTS = Path(__file__).parents[2] / "docs" / "results"
 
@@ -39,9 +37,9 @@ _RESULTS = Path(__file__).parents[2] / "docs" / "results"
     default=_RESULTS / "peers.json",
     help="File for the figures (default: docs/results/peers.json).",
 )
-@click.option("--config", type=click.Path(), help="Settings file (default: suffice.yaml).")
-@click.option("--quiet", is_flag=True, help="No progress bars.")
+@shared("config", "quiet")
 def peers(
+    options: Options,
     grounding: Path,
     written: Path | None,
     limit: int,
@@ -49,8 +47,6 @@ def peers(
     rounds: int,
     only: str | None,
     output: Path,
-    config: str | None,
-    quiet: bool,
 ) -> int:
     """Compare quality and time with other detectors on the same answers in one run.
 
@@ -62,34 +58,33 @@ def peers(
     from benchmarks.peers.bench import PARTS, Plan, bench_peers
     from suffice.models.catalog import open_embedder, open_verifier
 
-    settings = read_settings(config)
+    settings = options.settings
     models = open_verifier(settings.verifier, "fast"), open_embedder(settings.embedder)
     plan = Plan(limit, timed, rounds, settings.verifier.threads, (only,) if only else PARTS)
-    with bars(quiet=quiet) as progress:
+    with options.progress() as progress:
         figures = bench_peers(grounding, written, models, _RESULTS, plan, progress)
     if only and output.exists():
         figures = {**json.loads(output.read_text(encoding="utf-8")), **figures}
     output.write_text(json.dumps(figures, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
-    console = Console()
-    for part in _tables(figures):
-        console.print(part, highlight=False)
-    console.print(f"Written to {output}", highlight=False, soft_wrap=True)
+    print_figures(figures, (*_tables(figures), f"Written to {output}"))
     return 0
 
 
 def _tables(figures: dict[str, Any]) -> Iterator[Table | str]:
     if speed := figures.get("speed"):
-        table = _table(f"{speed['answers']} answers", "precision", "calls", "times fast tier")
+        table = figures_table(
+            f"{speed['answers']} answers", "precision", "calls", "times fast tier"
+        )
         for row in speed["detectors"]:
             calls = f"{row['calls']:g}" if "calls" in row else ""
             table.add_row(row["name"], row.get("precision", ""), calls, f"{row['ratio']:.2f}")
         yield table
     for name, found in figures.get("quality", {}).items():
-        table = _table(f"{name}, {found['n']} answers", "AUROC", "F1", "balanced accuracy")
+        table = figures_table(f"{name}, {found['n']} answers", "AUROC", "F1", "balanced accuracy")
         for detector, row in found["detectors"].items():
             table.add_row(detector, *map(_share, list(row.values())[:3]))
         yield table
-    table = _table("published, RAGTruth, not run here", "F1", "QA", "summary")
+    table = figures_table("published, RAGTruth, not run here", "F1", "QA", "summary")
     for row in figures["published"]:
         cells = (row["f1"], row["f1_qa"], row["f1_summary"])
         table.add_row(row["name"], *map(_share, cells))
@@ -99,14 +94,6 @@ def _tables(figures: dict[str, Any]) -> Iterator[Table | str]:
             f"Gateway without checks, {way}: {row['throughput_times']} times the throughput of "
             f"LiteLLM's proxy, {row['added_share']} of its latency (docs/results/gateway.json)."
         )
-
-
-def _table(first: str, *names: str) -> Table:
-    table = Table(box=box.SIMPLE_HEAD)
-    table.add_column(first)
-    for name in names:
-        table.add_column(name, justify="right", no_wrap=True)
-    return table
 
 
 def _share(value: float | None) -> str:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import nullcontext
 from typing import Any
 
 import click
-from rich import box
-from rich.console import Console
-from rich.table import Table
+from rich.console import RenderableType
 
-from suffice.cli import as_json as to_json
+from suffice.cli.figures import figures_table, print_figures
+from suffice.cli.options import Options, shared
 from suffice.cli.progress import bars
 
 
@@ -30,9 +30,8 @@ from suffice.cli.progress import bars
     default=1_000_000,
     help="Number of records in the large log.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@click.option("--quiet", is_flag=True, help="No progress bars.")
-def record(postgres: str | None, appends: int, records: int, as_json: bool, quiet: bool) -> int:
+@shared("as_json", "quiet")
+def record(options: Options, postgres: str | None, appends: int, records: int) -> int:
     """Measure the log's speed: appending from 8 processes, verifying, reading the first page.
 
     The baseline for appending is plain inserts of the same rows in the same run. PostgreSQL is
@@ -42,22 +41,17 @@ def record(postgres: str | None, appends: int, records: int, as_json: bool, quie
 
     with (
         nullcontext(postgres) if postgres else own_server() as url,
-        bars(quiet=quiet or as_json) as progress,
+        bars(quiet=options.quiet or options.as_json) as progress,
     ):
         figures = bench_record(url, appends, records, progress)
-    if as_json:
-        to_json.show(figures)
-    else:
-        _show(figures)
+    print_figures(figures, _show(figures), as_json=options.as_json)
     return 0
 
 
-def _show(figures: dict[str, Any]) -> None:
+def _show(figures: dict[str, Any]) -> Iterator[RenderableType]:
     wanted = figures["wanted"]
-    table = Table(box=box.SIMPLE_HEAD)
-    table.add_column(f"{figures['writers']} writers, {figures['record_bytes']:,} bytes per record")
-    for name in ("per second", "target"):
-        table.add_column(name, justify="right", no_wrap=True)
+    writers = f"{figures['writers']} writers, {figures['record_bytes']:,} bytes per record"
+    table = figures_table(writers, "per second", "target")
     for name, label in (("sqlite", "SQLite"), ("postgresql", "PostgreSQL")):
         if name not in figures:
             continue
@@ -73,10 +67,9 @@ def _show(figures: dict[str, Any]) -> None:
         table.add_row(f"{label}: writers used {used}", "", "")
         verify = f"{wanted['verify_per_s']:,}"
         table.add_row(f"{label}: verify", f"{row['verify_per_s']:,}", verify)
-    console = Console()
-    console.print(table)
+    yield table
     page = figures["page"]
-    console.print(
+    yield (
         f"First page of {page['few']:,} records: {page['few_ms']} ms; of {page['many']:,}: "
         f"{page['many_ms']} ms, {page['times']} times as long "
         f"(target: {wanted['page_times']} or less)."

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import click
 
-from suffice.cli import as_json as to_json
+from suffice.cli.figures import print_figures
+from suffice.cli.options import Options, shared
 
 
 @click.command("release-fuzz")
@@ -15,8 +18,8 @@ from suffice.cli import as_json as to_json
 @click.option("--replies", type=click.IntRange(0), default=10_000, help="Replies to the gateway.")
 @click.option("--seed", type=int, default=37, help="Seed of the drafts.")
 @click.option("--seconds", type=click.FloatRange(1), default=3600.0, help="Time limit of a part.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def release_fuzz(drafts: int, replies: int, seed: int, seconds: float, as_json: bool) -> int:
+@shared("as_json")
+def release_fuzz(options: Options, drafts: int, replies: int, seed: int, seconds: float) -> int:
     """Check drafts of hostile pieces, and send requests over faults of the upstream. Fails if a
     released text contains anything that no check read."""
     from benchmarks.released import release_fuzz as run
@@ -28,20 +31,20 @@ def release_fuzz(drafts: int, replies: int, seed: int, seconds: float, as_json: 
     if replies:
         with TemporaryDirectory() as folder:
             figures["replies"] = faults(Path(folder), replies, seconds)
-    if as_json:
-        to_json.show(figures)
-    elif drafts:
-        done = figures["drafts"]
-        click.echo(
+    print_figures(figures, _show(figures), as_json=options.as_json)
+    bad = [part.get("unread", 0) + part.get("unchecked", 0) for part in figures.values()]
+    return 1 if any(bad) else 0
+
+
+def _show(figures: dict[str, Any]) -> Iterator[str]:
+    if done := figures.get("drafts"):
+        yield (
             f"{done['drafts']:,} drafts, {done['hiding']:,} with hidden text, in {done['seconds']} "
             f"s: {done['characters']} unread characters released in {done['unread']} drafts; "
             f"verdicts {done['verdicts']}."
         )
-    if replies and not as_json:
-        sent = figures["replies"]
-        click.echo(
+    if sent := figures.get("replies"):
+        yield (
             f"{sent['requests']:,} faulted replies over {sent['kinds']} kinds in "
             f"{sent['seconds']} s: {sent['unchecked']} with unchecked text."
         )
-    bad = [part.get("unread", 0) + part.get("unchecked", 0) for part in figures.values()]
-    return 1 if any(bad) else 0

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import click
-from rich.console import Console
 
-from suffice.cli import as_json as to_json
+from suffice.cli.figures import print_figures
+from suffice.cli.options import Options, shared
 
 
 @click.command()
@@ -22,15 +22,15 @@ from suffice.cli import as_json as to_json
 )
 @click.option("--rounds", type=click.IntRange(1), default=3, help="Measurements with and without.")
 @click.option("--clients", type=click.IntRange(1, 1000), default=2, help="Concurrent checks.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@shared("as_json")
 def site(
+    options: Options,
     records: int,
     people: int,
     looks: float,
     seconds: float,
     rounds: int,
     clients: int,
-    as_json: bool,
 ) -> int:
     """Measure the first page of the log over many records, and checks beside people who browse.
 
@@ -40,11 +40,7 @@ def site(
     from benchmarks.site import WANTED, Plan, bench_site
 
     figures = bench_site(Plan(records, people, looks, seconds, rounds, clients))
-    if as_json:
-        to_json.show(figures)
-    else:
-        for line in lines(figures):
-            Console().print(line, markup=False, highlight=False)
+    print_figures(figures, lines(figures), as_json=options.as_json)
     slowest = max(one["times"] for one in figures["log"]["pages"].values())
     rise = figures["browsing"]["p95_times"] or 0.0
     return 2 if slowest > WANTED["log_times"] or rise > WANTED["p95_times"] else 0

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 import click
 
-from suffice.cli import as_json as to_json
+from suffice.cli.figures import print_figures
+from suffice.cli.options import Options, shared
 
 
 @click.command()
@@ -18,8 +22,8 @@ from suffice.cli import as_json as to_json
 @click.option(
     "--seconds", type=click.FloatRange(1), default=3600.0, help="Time limit of each part."
 )
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def soak(requests: int, kills: int, texts: int, seconds: float, as_json: bool) -> int:
+@shared("as_json")
+def soak(options: Options, requests: int, kills: int, texts: int, seconds: float) -> int:
     """Send requests over every kind of upstream fault in three modes, and texts that are hard to
     read, and kill the gateway under load, on SQLite and on PostgreSQL. Fails if an unchecked text
     left the gateway, a request ended a second after its deadline, or an acknowledged record was
@@ -27,32 +31,39 @@ def soak(requests: int, kills: int, texts: int, seconds: float, as_json: bool) -
     from benchmarks.soak import soak as run
 
     figures = run(requests, kills, seconds, texts)
-    if as_json:
-        to_json.show(figures)
-    if (found := figures.get("faults")) and not as_json:
-        click.echo(
+    print_figures(figures, _show(figures), as_json=options.as_json)
+    leaked = figures.get("faults", {}).get("unchecked", 0)
+    stuck = figures.get("texts", {}).get("late", 0)
+    return (
+        1
+        if leaked or stuck or any(run_["lost"] or not run_["chain"] for run_ in _kills(figures))
+        else 0
+    )
+
+
+def _kills(figures: dict[str, Any]) -> list[dict[str, Any]]:
+    return [figures[name] for name in ("kills_sqlite", "kills_postgresql") if name in figures]
+
+
+def _show(figures: dict[str, Any]) -> Iterator[str]:
+    if found := figures.get("faults"):
+        yield (
             f"{found['requests']:,} requests over {found['kinds']} kinds of fault in "
             f"{found['seconds']} s: {found['unchecked']} unchecked texts; statuses "
             f"{found['statuses']}."
         )
-        for where, count in found["where"].items():
-            click.echo(f"  {count} x {where}")
-    if (found := figures.get("texts")) and not as_json:
-        click.echo(
+        yield from (f"  {count} x {where}" for where, count in found["where"].items())
+    if found := figures.get("texts"):
+        yield (
             f"{found['requests']:,} hostile texts of {found['pieces']} kinds in "
             f"{found['seconds']} s: {found['late']} late, statuses {found['statuses']}; "
             f"/healthz at most {found['healthz']['max_ms']} ms, "
             f"memory at most {found['memory_mb']['peak']} MB."
         )
-        for where, count in found["where"].items():
-            click.echo(f"  {count} x {where}")
-    kills_ = [figures[name] for name in ("kills_sqlite", "kills_postgresql") if name in figures]
-    for found in kills_ if not as_json else ():
-        click.echo(
+        yield from (f"  {count} x {where}" for where, count in found["where"].items())
+    for found in _kills(figures):
+        yield (
             f"{found['kills']} kills on {found['store']}: {found['acknowledged']:,} records "
             f"acknowledged, {found['lost']} lost; the chain "
             f"{'verifies' if found['chain'] else 'is BROKEN'}."
         )
-    leaked = figures.get("faults", {}).get("unchecked", 0)
-    stuck = figures.get("texts", {}).get("late", 0)
-    return 1 if leaked or stuck or any(one["lost"] or not one["chain"] for one in kills_) else 0

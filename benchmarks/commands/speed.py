@@ -7,21 +7,16 @@ from functools import partial
 from typing import Any
 
 import click
-from rich import box
-from rich.console import Console
-from rich.table import Table
+from rich.console import RenderableType
 
-from suffice.cli import as_json as to_json
-from suffice.cli.progress import bars
-from suffice.settings import read_settings
+from suffice.cli.figures import figures_table, print_figures
+from suffice.cli.options import Options, shared
 
 
 @click.command()
 @click.option("--strong", is_flag=True, help="Also time the strong tier.")
-@click.option("--config", type=click.Path(), help="Settings file (default: suffice.yaml).")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@click.option("--quiet", is_flag=True, help="No progress bars.")
-def speed(strong: bool, config: str | None, as_json: bool, quiet: bool) -> int:
+@shared("config", "as_json", "quiet")
+def speed(options: Options, strong: bool) -> int:
     """Compare the time to check an answer with two common kinds of verifier in one run.
 
     The baselines are a DeBERTa-v3-base cross-encoder that reads each sentence with each passage,
@@ -31,8 +26,8 @@ def speed(strong: bool, config: str | None, as_json: bool, quiet: bool) -> int:
     from benchmarks.speed import bench_speed
     from suffice.models.catalog import open_verifier
 
-    settings = read_settings(config).verifier
-    with bars(quiet=quiet) as progress:
+    settings = options.settings.verifier
+    with options.progress() as progress:
         figures = bench_speed(
             open_verifier(settings, "fast"),
             partial(open_verifier, settings, "fast"),
@@ -40,19 +35,13 @@ def speed(strong: bool, config: str | None, as_json: bool, quiet: bool) -> int:
             strong=open_verifier(settings, "strong") if strong else None,
             threads=settings.threads,
         )
-    if as_json:
-        to_json.show(figures)
-    else:
-        _show_speed(figures)
+    print_figures(figures, _show_speed(figures), as_json=options.as_json)
     return 0
 
 
-def _show_speed(figures: dict[str, Any]) -> None:
+def _show_speed(figures: dict[str, Any]) -> Iterator[RenderableType]:
     wanted = figures["wanted"]
-    table = Table(box=box.SIMPLE_HEAD)
-    table.add_column("5 sentences, 5 passages of 200 words", no_wrap=True)
-    for name in ("ms", "times fast", "target"):
-        table.add_column(name, justify="right", no_wrap=True)
+    table = figures_table("5 sentences, 5 passages of 200 words", "ms", "times fast", "target")
     table.add_row("fast tier", _ms(figures["fast_ms"]))
     for label, ms, ratio in (
         ("25 calls of a DeBERTa-v3-base", "deberta_25_calls_ms", "deberta_ratio"),
@@ -61,20 +50,13 @@ def _show_speed(figures: dict[str, Any]) -> None:
         least = f"{1 / wanted[ratio]:.0f} or more"
         table.add_row(label, _ms(figures[ms]), f"{1 / figures[ratio]:.1f}", least)
     if "strong_ms" in figures:
-        times, most = (
-            f"{figures['strong_times_fast']:.1f}",
-            f"{wanted['strong_times_fast']} or less",
-        )
-        table.add_row("strong tier", _ms(figures["strong_ms"]), times, most)
-    growth = Table(box=box.SIMPLE_HEAD)
-    growth.add_column("passages", no_wrap=True)
-    for size in figures["growth"]["passages"]:
-        growth.add_column(size, justify="right", no_wrap=True)
-    growth.add_row("fast tier, ms", *map(_ms, figures["growth"]["passages"].values()))
-    console = Console()
-    console.print(table, growth)
-    for line in _speed_notes(figures):
-        console.print(line, markup=False, highlight=False)
+        times, most = f"{figures['strong_times_fast']:.1f}", wanted["strong_times_fast"]
+        table.add_row("strong tier", _ms(figures["strong_ms"]), times, f"{most} or less")
+    passages = figures["growth"]["passages"]
+    growth = figures_table("passages", *passages)
+    growth.add_row("fast tier, ms", *map(_ms, passages.values()))
+    yield from (table, growth)
+    yield from _speed_notes(figures)
 
 
 def _ms(value: float) -> str:

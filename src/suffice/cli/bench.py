@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
 
 import click
 from rich import box
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.table import Table
 
-from suffice.cli import as_json as to_json
+from suffice.cli.figures import Figures, figures_table, number, print_figures
 from suffice.cli.options import TIER, Command, Options, shared, tier_option, with_options
 from suffice.cli.show import plain
 from suffice.evidence.ingest import Progress
@@ -29,7 +30,6 @@ _COLUMNS = {
 }
 
 
-Figures = Mapping[str, Any]
 _WIDE = 96
 """Terminal width in characters from which table columns are two spaces apart."""
 
@@ -67,7 +67,7 @@ def _measure(
     settings: VerifierSettings,
     tier: str | None,
     measure: Callable[[Verifier, Progress], Figures],
-    show: Callable[[Figures], None],
+    show: Callable[[Figures], Iterable[RenderableType]],
 ) -> int:
     """Open the verifier, measure with it, and print the figures."""
     from suffice.models.catalog import open_verifier
@@ -75,7 +75,7 @@ def _measure(
     verifier = open_verifier(settings, tier or "", options.settings.draft)
     with options.progress() as progress:
         figures = measure(verifier, progress)
-    to_json.show(figures) if options.as_json else show(figures)
+    print_figures(figures, show(figures), as_json=options.as_json)
     return 0
 
 
@@ -130,8 +130,8 @@ def gate(
     return _measure(options, settings.verifier, tier, measure, _show_gate)
 
 
-def _show_gate(figures: Mapping[str, Any]) -> None:
-    """Print one block per set with one line per policy, then the means."""
+def _show_gate(figures: Figures) -> Iterator[RenderableType]:
+    """One block per set with one line per policy, then the means."""
     by_policy = figures["policies"]
     table = Table(box=box.SIMPLE_HEAD)
     table.add_column("", overflow="ellipsis")
@@ -143,15 +143,10 @@ def _show_gate(figures: Mapping[str, Any]) -> None:
         table.add_row(plain(name), style="bold")
         for policy, found in by_policy.items():
             row = found["means"] if name == "mean of sets" else found["sets"][name]
-            cells = [_gate_cell(row.get(key)) for key in _COLUMNS]
+            cells = [number(row.get(key)) for key in _COLUMNS]
             table.add_row(f"  {policy}", *cells, _apart(row.get("learned_minus")))
-    console = Console()
-    console.print(table)
-    console.print(f"{figures['model']} ({figures['tier']}), {figures['embedder']}", highlight=False)
-
-
-def _gate_cell(value: float | None) -> str:
-    return "–" if value is None else f"{value:.3f}"
+    yield table
+    yield f"{figures['model']} ({figures['tier']}), {figures['embedder']}"
 
 
 def _apart(paired: Mapping[str, float] | None) -> str:
@@ -229,8 +224,10 @@ def _named(
     )
 
 
-def _show_verifier(figures: Figures, good: str, length: str, guess: str) -> None:
-    """Print each set with its tasks, then the pooled figures and the mean of the sets."""
+def _show_verifier(
+    figures: Figures, good: str, length: str, guess: str
+) -> Iterator[RenderableType]:
+    """Each set with its tasks, then the pooled figures and the mean of the sets."""
     columns = {
         "n": "n",
         "share_positive": f"{good[:4]}.\nshare",
@@ -244,12 +241,10 @@ def _show_verifier(figures: Figures, good: str, length: str, guess: str) -> None
         "ece": "ECE",
         "ms_per_row": "ms",
     }
-    console = Console()
-    table = sets_table(figures, columns, padding=1 if console.width >= _WIDE else 0)
+    table = sets_table(figures, columns, padding=1 if Console().width >= _WIDE else 0)
     table.add_row("mean of sets", *cells(figures["means"], columns))
-    console.print(table)
-    for line in _verifier_notes(figures, good, guess):
-        console.print(line, markup=False, highlight=False)
+    yield table
+    yield from _verifier_notes(figures, good, guess)
 
 
 def sets_table(figures: Figures, columns: Mapping[str, str], *, padding: int) -> Table:
@@ -344,7 +339,7 @@ def answers(
     return _measure(options, settings.verifier, tier, measure, _show_answers)
 
 
-def _show_answers(figures: Figures) -> None:
+def _show_answers(figures: Figures) -> Iterator[RenderableType]:
     columns = {
         "n": "n",
         "share_positive": "supp.\nshare",
@@ -358,20 +353,15 @@ def _show_answers(figures: Figures) -> None:
         "f1_flag_all": "F1,\nflag\nall",
         "ms_per_row": "ms",
     }
-    table = sets_table(figures, columns, padding=1)
-    console = Console()
-    console.print(table, _objections(figures["pooled"]["against"]))
-    for line in _answers_notes(figures):
-        console.print(line, markup=False, highlight=False)
+    yield sets_table(figures, columns, padding=1)
+    yield _objections(figures["pooled"]["against"])
+    yield from _answers_notes(figures)
 
 
 def _objections(against: Mapping[str, Mapping[str, Figures]]) -> Table:
     """Count the answers each check objected to, by whether the answer is supported."""
     good, bad = against["supported"], against["not supported"]
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    table.add_column("answers with this objection", no_wrap=True)
-    table.add_column("supported", justify="right")
-    table.add_column("not supported", justify="right")
+    table = figures_table("answers with this objection", "supported", "not supported")
     names = dict.fromkeys((*good, *bad))
     ranked = sorted(names, key=lambda name: -_answers(good, name) - _answers(bad, name))
     for name in ranked[:_MOST]:
@@ -411,46 +401,29 @@ def conflict(options: Options, data: Path, tier: str | None, limit: int | None) 
     return _measure(options, settings.verifier, tier, measure, _show_conflict)
 
 
-def _show_conflict(figures: Figures) -> None:
-    pairs = _table("pairs", "n", "positive", "AUROC", "precision", "recall")
+def _show_conflict(figures: Figures) -> Iterator[RenderableType]:
+    pairs = figures_table("pairs", "n", "positive", "AUROC", "precision", "recall")
     for name, row in {**figures["asked"], "all": figures["pairs"]}.items():
         columns = ("n", "positive", "auroc", "precision", "recall")
-        pairs.add_row(name, *(_cell(row[column]) for column in columns))
-    kinds = _table("documents", "n", "conflict", "ambiguous")
+        pairs.add_row(name, *(number(row[column]) for column in columns))
+    kinds = figures_table("documents", "n", "conflict", "ambiguous")
     for name, row in figures["pairs"]["kinds"].items():
-        kinds.add_row(name, *(_cell(row[column]) for column in ("n", "conflict", "ambiguous")))
-    console = Console()
-    console.print(pairs, kinds)
-    for line in _conflict_notes(figures):
-        console.print(line, markup=False, highlight=False)
+        kinds.add_row(name, *(number(row[column]) for column in ("n", "conflict", "ambiguous")))
+    yield from (pairs, kinds)
+    yield from _conflict_notes(figures)
 
 
 def _conflict_notes(figures: Figures) -> Iterator[str]:
     planted, clean = figures["planted"], figures["clean"]
     yield (
-        f"A conflict is reported in {_cell(planted['share'])} of {planted['n']} questions with "
+        f"A conflict is reported in {number(planted['share'])} of {planted['n']} questions with "
         f"planted misinformation,"
     )
-    yield f"and in {_cell(clean['share'])} of the same questions without it."
+    yield f"and in {number(clean['share'])} of the same questions without it."
     yield (
         f"{figures['model']}, threshold {figures['threshold']:g}; "
         f"{figures['ms_per_evidence']:.0f} ms per question."
     )
-
-
-def _table(first: str, *others: str) -> Table:
-    table = Table(box=box.SIMPLE_HEAD)
-    table.add_column(first, no_wrap=True)
-    for name in others:
-        table.add_column(name, justify="right", no_wrap=True)
-    return table
-
-
-def _cell(value: float | None) -> str:
-    """Format a figure; an undefined figure is a dash."""
-    if value is None:
-        return "–"
-    return f"{value:,}" if isinstance(value, int) else f"{value:.3f}"
 
 
 @click.group()
@@ -486,23 +459,21 @@ def retrieval(options: Options, data: tuple[Path, ...]) -> int:
             bench_retrieval(corpus, queries, settings, progress)
             for corpus, queries in zip(files[::2], files[1::2], strict=True)
         ]
-    if options.as_json:
-        results = [*places, *ranked]
-        to_json.show(results[0] if len(results) == 1 else results)
-        return 0
-    if places:
-        _show_places(places)
-    for figures in ranked:
-        _show_retrieval(figures)
+    results = [*places, *ranked]
+    print_figures(
+        results[0] if len(results) == 1 else results,
+        chain(_show_places(places), *map(_show_retrieval, ranked)),
+        as_json=options.as_json,
+    )
     return 0
 
 
-def _show_places(results: Sequence[dict[str, Any]]) -> None:
+def _show_places(results: Sequence[Figures]) -> Iterator[RenderableType]:
     """The share of questions whose needed passages are all among the first n."""
+    if not results:
+        return
     depths = next((list(one["recall"]) for one in results if one["questions"]), [])
-    table = Table(box=box.SIMPLE_HEAD)
-    for name in ("", "n", *depths, "nDCG@10", "place"):
-        table.add_column(name, justify="right" if table.columns else "left", no_wrap=True)
+    table = figures_table("", "n", *depths, "nDCG@10", "place")
     for figures in results:
         rows = {figures["data"]: figures, **figures["collections"], **figures["kinds"]}
         for name, row in rows.items():
@@ -510,36 +481,25 @@ def _show_places(results: Sequence[dict[str, Any]]) -> None:
                 shares = (f"{100 * row['recall'][depth]:.0f}" for depth in depths)
                 means = f"{row['ndcg@10']:.2f}", f"{row['mean_place']:.1f}"
                 table.add_row(plain(name), str(row["questions"]), *shares, *means)
-    console = Console()
-    console.print("% of the questions whose passages are all among the first:")
-    console.print(table)
+    yield "% of the questions whose passages are all among the first:"
+    yield table
     for figures in results:
         for miss in figures["misses"]:
             place = miss["place"] or f"after {depths[-1]}"
-            console.print(plain(f"{miss['collection']}, place {place}: {miss['question']}"))
+            yield plain(f"{miss['collection']}, place {place}: {miss['question']}")
         for question in figures["unplaced"]:
-            console.print(plain(f"not measured, its quote is in no passage: {question}"))
+            yield plain(f"not measured, its quote is in no passage: {question}")
 
 
-def _show_retrieval(figures: dict[str, Any]) -> None:
-    table = Table(box=box.SIMPLE_HEAD)
-    for name in ("", "nDCG@10", "recall@100", "p50 ms", "p95 ms"):
-        table.add_column(name, justify="right" if name else "left")
-    for way in ("reranked", "hybrid", "bm25", "dense"):
-        row = figures.get(way)
-        if row is None:
-            continue
-        table.add_row(
-            way,
-            f"{row['ndcg@10']:.3f}",
-            f"{row['recall@100']:.3f}",
-            f"{row['p50_ms']:.1f}",
-            f"{row['p95_ms']:.1f}",
-        )
-    console = Console()
-    console.print(table)
+def _show_retrieval(figures: Figures) -> Iterator[RenderableType]:
+    table = figures_table("", "nDCG@10", "recall@100", "p50 ms", "p95 ms")
+    for ranking in ("reranked", "hybrid", "bm25", "dense"):
+        if row := figures.get(ranking):
+            gains = f"{row['ndcg@10']:.3f}", f"{row['recall@100']:.3f}"
+            table.add_row(ranking, *gains, f"{row['p50_ms']:.1f}", f"{row['p95_ms']:.1f}")
+    yield table
     embedding = figures["query_embedding"]
-    console.print(
+    yield (
         f"{figures['passages']:,} passages, {figures['queries']:,} queries; "
         f"embedding a query takes an additional {embedding['p50_ms']:.1f} ms (p50)."
     )

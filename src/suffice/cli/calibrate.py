@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
-from rich import box
-from rich.console import Console
+from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from suffice.cli import as_json as to_json
+from suffice.cli.figures import Figures, figures_table, number, print_figures
 from suffice.cli.options import Options, shared
 from suffice.lab.calibrate.certificate import Certificate
 from suffice.settings import CollectionSettings
@@ -131,10 +130,11 @@ def calibrate(
     made = certify(rows, scores, rule, wish, now(), earlier, labels.name)
     made.or_else(earlier).write(out)
     written = write_report(made, report) if report else []
-    if options.as_json:
-        to_json.show({"id": made.id, "certified": made.certified, **made.tree()})
-    else:
-        show_calibration(made, out, written, kept=bool(earlier and earlier.certified))
+    print_figures(
+        {"id": made.id, "certified": made.certified, **made.tree()},
+        show_calibration(made, out, written, kept=bool(earlier and earlier.certified)),
+        as_json=options.as_json,
+    )
     return 0 if made.certified else 2
 
 
@@ -159,7 +159,6 @@ def _scored(
         return rule, score(labels, scorer, out.with_suffix(".scores.jsonl"), progress)
 
 
-Tree = Mapping[str, Any]
 _RATES = {
     "coverage": "served",
     "served_error": "wrong among served",
@@ -169,15 +168,14 @@ _RATES = {
 
 def show_calibration(
     made: Certificate, out: Path, report: Sequence[Path] = (), *, kept: bool = False
-) -> None:
-    """Print the guarantee, the thresholds next to the published thresholds, and what to do next."""
-    console = Console()
-    console.print(Text(headline(made), style="bold green" if made.certified else "bold yellow"))
-    console.print(_compared(made))
-    for line in [*_notes(made), *_next(made, out, kept=kept)]:
-        console.print(line, markup=False, highlight=False, soft_wrap=True)
+) -> Iterator[RenderableType]:
+    """The guarantee, the thresholds next to the published thresholds, and what to do next."""
+    yield Text(headline(made), style="bold green" if made.certified else "bold yellow")
+    yield _compared(made)
+    yield from _notes(made)
+    yield from _next(made, out, kept=kept)
     if report:
-        console.print(f"Report: {report[0]}", markup=False, highlight=False, soft_wrap=True)
+        yield f"Report: {report[0]}"
 
 
 def headline(made: Certificate) -> str:
@@ -189,7 +187,7 @@ def headline(made: Certificate) -> str:
 
 def _compared(made: Certificate) -> Table:
     """A table with a column for the certified, the configured and the published thresholds."""
-    columns: dict[str, tuple[Tree, Tree]] = {}
+    columns: dict[str, tuple[Figures, Figures]] = {}
     if made.thresholds is not None:
         own = {name: getattr(made, name) for name in _RATES}
         columns["certified"] = (made.thresholds, own)
@@ -198,26 +196,19 @@ def _compared(made: Certificate) -> Table:
         columns[name] = (found["thresholds"], found)
     if columns["configured"][0] == columns["published"][0]:
         del columns["configured"]
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    table.add_column("", no_wrap=True)
-    for name in columns:
-        table.add_column(name, justify="right", no_wrap=True)
+    table = figures_table("", *columns)
     for name in ("gate", "confidence"):
-        table.add_row(f"{name} threshold", *(_number(one[name]) for one, _ in columns.values()))
+        table.add_row(f"{name} threshold", *(number(one[name]) for one, _ in columns.values()))
     for name, title in _RATES.items():
         table.add_row(title, *(rate(one[name]) for _, one in columns.values()))
     return table
 
 
-def rate(found: Tree) -> str:
+def rate(found: Figures) -> str:
     """A rate with its interval, such as "4.2% (1.1–8.9)"."""
     if found["rate"] is None:
         return "–"
     return f"{found['rate']:.1%} ({100 * found['low']:.1f}–{100 * found['high']:.1f})"
-
-
-def _number(value: float | None) -> str:
-    return "–" if value is None else f"{value:.3f}"
 
 
 def _notes(made: Certificate) -> Iterator[str]:

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import click
-from rich import box
-from rich.console import Console
+from rich.console import RenderableType
 from rich.table import Table
 
-from suffice.cli import as_json as to_json
+from suffice.cli.figures import Figures, figures_table, number, percent, print_figures
 from suffice.cli.options import Options, shared, tier_option
 from suffice.cli.show import plain
-
-Figures = Mapping[str, Any]
 
 
 @click.command("eval")
@@ -118,33 +114,31 @@ def eval(  # the command's own name
             workers=workers,
             tier=tier or "",
         )
-    to_json.show(found) if options.as_json else _show(found)
+    print_figures(found, _show(found), as_json=options.as_json)
     return 0
 
 
-def _show(found: Figures) -> None:
-    console = Console()
+def _show(found: Figures) -> Iterator[RenderableType]:
     parts = {**found["collections"], "together": found}
     parts = {"together": found} if len(found["collections"]) == 1 else parts
     asked = {name: one["answers"] for name, one in parts.items() if one["questions"]}
     if asked:
-        console.print(_answers("answers", asked))
+        yield _answers("answers", asked)
     recorded = {name: one["recorded"] for name, one in parts.items() if one["recorded"]}
     if recorded:
         answers = {name: one["answers"] for name, one in recorded.items()}
-        console.print(_answers("answers with the recorded LLM", answers))
-        console.print(_fates(recorded["together"]["drafts"]))
+        yield _answers("answers with the recorded LLM", answers)
+        yield _fates(recorded["together"]["drafts"])
     for name, own in (found["left_out"] or {}).items():
         if own:
             title = "answers" if name == "answers" else "answers with the recorded LLM"
-            console.print(_left_out(title, own))
-    console.print(_outcomes(found), _labels(found["precision"]))
+            yield _left_out(title, own)
+    yield from (_outcomes(found), _labels(found["precision"]))
     if found["measures"]:
-        console.print(_measures(found["measures"]))
+        yield _measures(found["measures"])
     if found["without"]:
-        console.print(_compared(found["without"]))
-    for line in _notes(found):
-        console.print(line, markup=False, highlight=False)
+        yield _compared(found["without"])
+    yield from _notes(found)
 
 
 _KINDS = ("right", "in part", "wrong", "refused")
@@ -154,8 +148,7 @@ def _answers(title: str, rows: Figures) -> Table:
     """Of 100 answerable questions and of 100 others, how many were answered in each way."""
     named = any(one["others"]["gap named"] for one in rows.values())
     others = ("answered", "gap named") if named else ("answered",)
-    table = _table("of 100", "n", *_KINDS, "others", *others)
-    table.title = title
+    table = figures_table("of 100", "n", *_KINDS, "others", *others, title=title)
     for name, one in rows.items():
         counts = [str(one[key]["questions"]) for key in ("answerable", "others")]
         can, cannot = _of_100(one["answerable"], _KINDS), _of_100(one["others"], others)
@@ -170,8 +163,8 @@ def _of_100(own: Figures, kinds: tuple[str, ...]) -> list[str]:
 
 def _left_out(title: str, found: Figures) -> Table:
     """Each collection with the thresholds chosen on the others, then with those in the settings."""
-    table = _table("of 100", "gate", "conf.", *_KINDS, "answered")
-    table.title = f"{title}, thresholds chosen on the other collections"
+    title = f"{title}, thresholds chosen on the other collections"
+    table = figures_table("of 100", "gate", "conf.", *_KINDS, "answered", title=title)
     rows = {**found["collections"], "together": found["all"]}
     for name, one in rows.items():
         for label, which, used in (
@@ -186,7 +179,7 @@ def _left_out(title: str, found: Figures) -> Table:
 
 
 def _fates(drafts: Figures) -> Table:
-    table = _table("recorded draft", "drafts")
+    table = figures_table("recorded draft", "drafts")
     for label, own in drafts.items():
         for fate, count in own.items():
             name = label if fate == "drafts" else f"  {fate}"
@@ -194,38 +187,29 @@ def _fates(drafts: Figures) -> Table:
     return table
 
 
-def _table(*columns: str) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    table.add_column(columns[0], no_wrap=True)
-    for title in columns[1:]:
-        table.add_column(title, justify="right", no_wrap=True, min_width=len(title))
-    return table
-
-
 def _outcomes(found: Figures) -> Table:
-    table = _table("outcome", "cases")
+    table = figures_table("outcome", "cases")
     for name, count in found["outcomes"].items():
         table.add_row(plain(name), str(count))
     return table
 
 
 def _labels(precision: Figures) -> Table:
-    table = _table("verdict", "served", "correct")
+    table = figures_table("verdict", "served", "correct")
     for name, own in precision.items():
-        table.add_row(name, str(own["served"]), _share(own["right"]))
+        table.add_row(name, str(own["served"]), percent(own["right"]))
     return table
 
 
 def _measures(found: Figures) -> Table:
-    table = _table("measure", "questions", "mean")
+    table = figures_table("measure", "questions", "mean")
     for name, own in found.items():
-        mean = "–" if own["mean"] is None else f"{own['mean']:.3f}"
-        table.add_row(plain(name.replace("_", " ")), str(own["n"]), mean)
+        table.add_row(plain(name.replace("_", " ")), str(own["n"]), number(own["mean"]))
     return table
 
 
 def _compared(rows: Figures) -> Table:
-    table = _table("without rule", "better", "worse", "change", "95 % interval")
+    table = figures_table("without rule", "better", "worse", "change", "95 % interval")
     ranked = sorted(rows.items(), key=lambda item: -item[1]["change"])
     for name, own in ranked:
         low, high = own["interval"]
@@ -238,28 +222,24 @@ def _notes(found: Figures) -> list[str]:
     pairs, covered, f1 = found["pairs_told_apart"], found["coverage"], found["f1"]
     twins = found["twins"]
     lines = [
-        f"{found['model']} ({found['tier']}) · {found['cases']} cases, {_share(found['good'])}"
+        f"{found['model']} ({found['tier']}) · {found['cases']} cases, {percent(found['good'])}"
     ]
     lines[0] += " good decisions"
     if covered is not None:
-        lines.append(f"Questions served: {_share(covered)}")
+        lines.append(f"Questions served: {percent(covered)}")
         refusals = found["abstention"]
         lines.append(
-            f"Refusals: {refusals['refused']}, precision {_share(refusals['precision'])}, "
-            f"recall {_share(refusals['recall'])} (of the unanswerable questions)"
+            f"Refusals: {refusals['refused']}, precision {percent(refusals['precision'])}, "
+            f"recall {percent(refusals['recall'])} (of the unanswerable questions)"
         )
     if twins and twins["questions"]:
         lines.append(
-            f"{twins['questions']} twins: correct with the answer {_share(twins['right_with'])}, "
-            f"not served without it {_share(twins['not_served_without'])}, "
-            f"both {_share(twins['both'])}"
+            f"{twins['questions']} twins: correct with the answer {percent(twins['right_with'])}, "
+            f"not served without it {percent(twins['not_served_without'])}, "
+            f"both {percent(twins['both'])}"
         )
     if pairs is not None:
-        lines.append(f"Draft pairs where only the correct draft is served: {_share(pairs)}")
+        lines.append(f"Draft pairs where only the correct draft is served: {percent(pairs)}")
     if f1 is not None:
         lines.append(f"F1 for wrong drafts (flagged: any verdict but SERVE): {f1:.3f}")
     return lines
-
-
-def _share(value: float | None) -> str:
-    return "–" if value is None else f"{value:.1%}"

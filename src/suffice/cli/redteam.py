@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 from rich import box
-from rich.console import Console
+from rich.console import RenderableType
 from rich.table import Table
 
-from suffice.cli import as_json as to_json
 from suffice.cli.asking import RECORD_RUN, record_run, user
+from suffice.cli.figures import Figures, percent, print_figures
 from suffice.cli.options import (
     LLM,
     MODEL,
@@ -36,14 +36,14 @@ _EXAMPLES = 2
 _WIDTH = 160
 
 
-def show_redteam(found: Mapping[str, Any], out: Path) -> None:
-    console = Console()
-    console.print(_table(found))
-    for line in (*_examples(found), *_compared(found["last_run"]), f"Report: {out}"):
-        console.print(line, markup=False, highlight=False, soft_wrap=True)
+def show_redteam(found: Figures, out: Path) -> Iterator[RenderableType]:
+    yield _table(found)
+    yield from _examples(found)
+    yield from _compared(found["last_run"])
+    yield f"Report: {out}"
 
 
-def _table(found: Mapping[str, Any]) -> Table:
+def _table(found: Figures) -> Table:
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), show_footer=True)
     total = found["total"]
     table.add_column("attack", "all", no_wrap=True)
@@ -59,14 +59,14 @@ def _table(found: Mapping[str, Any]) -> Table:
     return table
 
 
-def _share(own: Mapping[str, Any], name: str) -> str:
+def _share(own: Figures, name: str) -> str:
     if not own["cases"]:
         return "–"
     low, high = own[f"{name}_interval"]
     return f"{own[f'{name}_share']:.0%} ({low:.0%} to {high:.0%})"
 
 
-def _examples(found: Mapping[str, Any]) -> Iterator[str]:
+def _examples(found: Figures) -> Iterator[str]:
     """The first misses and false alarms of each attack."""
     for part, title in (("attack_result", "Missed"), ("twin", "Twin not served")):
         shown: dict[str, int] = {}
@@ -80,12 +80,12 @@ def _examples(found: Mapping[str, Any]) -> Iterator[str]:
             yield f"{title}, {case['attack']} ({case['what']}): {one['action']}: {said}"
 
 
-def _compared(last: Mapping[str, Any] | None) -> Iterator[str]:
+def _compared(last: Figures | None) -> Iterator[str]:
     if last is None:
         return
     old, new = last["right_share"]
     yield (
-        f"Last run {last['date']}: right action {_percent(old)}, now {_percent(new)}. Of "
+        f"Last run {last['date']}: right action {percent(old, 0)}, now {percent(new, 0)}. Of "
         f"{last['compared_cases']} cases in both runs, {len(last['newly_missed'])} newly missed, "
         f"{len(last['newly_right'])} newly right, {len(last['newly_refused_twins'])} twins newly "
         "refused."
@@ -94,10 +94,6 @@ def _compared(last: Mapping[str, Any] | None) -> Iterator[str]:
         yield "The documents have changed since then."
     if not last["same_setup"]:
         yield "The models or the settings have changed since then."
-
-
-def _percent(value: float | None) -> str:
-    return "–" if value is None else f"{value:.0%}"
 
 
 _SHARE = click.FloatRange(0, 1)
@@ -207,10 +203,7 @@ def redteam(
     out.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     kept = docs is None or options.store is not None
     record_run(library, of_redteam(found, user()), record=record, kept=kept)
-    if options.as_json:
-        to_json.show(found)
-    else:
-        show_redteam(found, out)
+    print_figures(found, show_redteam(found, out), as_json=options.as_json)
     return 2 if _below(found["total"], min_right, min_served) else 0
 
 
