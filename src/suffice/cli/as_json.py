@@ -12,35 +12,6 @@ from typing import Any
 import click
 
 from suffice.errors import SufficeError
-from suffice.serialize import (
-    checked,
-    citation,
-    conflict,
-    evidence,
-    excluded,
-    finding,
-    gate,
-    report,
-    source,
-    verdict,
-    version,
-)
-
-__all__ = [
-    "checked",
-    "citation",
-    "conflict",
-    "evidence",
-    "excluded",
-    "finding",
-    "gate",
-    "report",
-    "show",
-    "source",
-    "verdict",
-    "version",
-    "write_lines",
-]
 
 
 def show(value: Any) -> None:

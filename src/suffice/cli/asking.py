@@ -16,6 +16,7 @@ import click
 from rich.console import Console
 from rich.text import Text
 
+from suffice import serialize
 from suffice.cli import as_json as to_json
 from suffice.cli.options import (
     LLM,
@@ -302,7 +303,7 @@ def ask(request: QuestionRequest, llm: str | None, model: str | None, verify: bo
         replace(verdict, notes=(*verdict.notes, *request.skipped)) if request.as_json else verdict
     )
     if request.as_json:
-        to_json.show({**to_json.verdict(verdict), "draft": _for_review(verdict)})
+        to_json.show({**serialize.verdict(verdict), "draft": _for_review(verdict)})
     else:
         show_verdict(verdict)
         show_record(verdict.record)
@@ -313,7 +314,7 @@ def _for_review(verdict: Verdict) -> dict[str, Any] | None:
     """The draft that waits for a person, with the passages behind its claims; `None` otherwise."""
     if verdict.action is not Action.REVIEW or verdict.draft is None:
         return None
-    found = to_json.checked(verdict)
+    found = serialize.checked(verdict)
     return {"text": found["answer"], "claims": found["claims"], "passages": found["passages"]}
 
 
@@ -331,7 +332,7 @@ def gate(request: QuestionRequest, policy: str | None) -> int:
         settings = replace(settings, gate=replace(settings.gate, policy=known_policy(policy)))
     evidence, decision = request.pipeline(settings).retrieve_and_gate(request.question)
     if request.as_json:
-        found = {"question": request.question, **to_json.gate(decision)}
+        found = {"question": request.question, **serialize.gate(decision)}
         notes = [*evidence.notes, *request.skipped]
         to_json.show({**found, "notes": notes, "record": decision.record or None})
     else:
@@ -354,8 +355,8 @@ def search(request: QuestionRequest) -> int:
     notes = (*evidence.notes, *flag_notes(evidence), *request.skipped)
     evidence = replace(evidence, notes=notes)
     if request.as_json:
-        left_out = to_json.excluded(flag_exclusions(evidence))
-        to_json.show({**to_json.evidence(evidence), "excluded": left_out})
+        left_out = serialize.excluded(flag_exclusions(evidence))
+        to_json.show({**serialize.evidence(evidence), "excluded": left_out})
     else:
         show_evidence(evidence)
     return 0 if evidence.items else 2

@@ -15,8 +15,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from suffice import serialize
 from suffice.access.visibility import Reader
-from suffice.cli import as_json
 from suffice.cli import as_json as to_json
 from suffice.cli.asking import user
 from suffice.cli.options import Options, of_store
@@ -85,16 +85,16 @@ def case_json(value: Case) -> dict[str, Any]:
     if value.recorded is None:
         return found
     gate, evidence, current = value.recorded.gate, value.recorded.evidence, value.verdict
-    found |= {"gate": as_json.gate(gate)}
-    found |= {"passages": as_json.evidence(evidence)["passages"], "verdict": None}
+    found |= {"gate": serialize.gate(gate)}
+    found |= {"passages": serialize.evidence(evidence)["passages"], "verdict": None}
     if current is None:
         return found
     draft, numbers = current.draft, {p.id: n for n, p in enumerate(evidence.passages, 1)}
     findings = [
-        {"claim": item.claim.text, **as_json.finding(item, numbers)} for item in current.findings
+        {"claim": item.claim.text, **serialize.finding(item, numbers)} for item in current.findings
     ]
     verdict = {"draft": draft.text if draft else None, "findings": findings}
-    return {**found, "verdict": {**as_json.verdict(current), **verdict}}
+    return {**found, "verdict": {**serialize.verdict(current), **verdict}}
 
 
 def gap_json(value: Gap) -> dict[str, Any]:
@@ -104,7 +104,7 @@ def gap_json(value: Gap) -> dict[str, Any]:
         "first": value.first,
         "last": value.last,
         "missing": list(value.missing),
-        "nearest": [as_json.source(one) for one in value.nearest],
+        "nearest": [serialize.source(one) for one in value.nearest],
         "records": list(value.records),
     }
 
@@ -390,7 +390,7 @@ def _open(
     write, filing = _writer(log, settings, allowed, case.entry)
     verdict, record = reviews.open(id, write, reason=reason, by=by, filing=filing, reader=reader)
     if as_json:
-        to_json.show({**to_json.verdict(verdict), "record": record})
+        to_json.show({**serialize.verdict(verdict), "record": record})
     else:
         show_verdict(verdict)
         click.echo(f"Record {record}")

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import click
 
+from suffice import serialize
 from suffice.cli import as_json as to_json
 from suffice.cli.asking import show_record
 from suffice.cli.options import Options, of_store
@@ -135,10 +136,10 @@ def show(options: Options, record: str, as_markdown: bool) -> int:
 
 def _as_json(decision: Decision) -> dict[str, object]:
     if decision.verdict is None:
-        return {"question": decision.evidence.question, **to_json.gate(decision.gate)}
+        return {"question": decision.evidence.question, **serialize.gate(decision.gate)}
     if decision.gate.policy == UNGATED:
-        return to_json.checked(decision.verdict)
-    return to_json.verdict(decision.verdict)
+        return serialize.checked(decision.verdict)
+    return serialize.verdict(decision.verdict)
 
 
 def _show(decision: Decision) -> None:

@@ -23,6 +23,7 @@ from suffice.lab.eval.figures import (
     f1_flagged,
     precision_flagged,
     recall_flagged,
+    rounded,
 )
 from suffice.lab.eval.rows import Kind, or_null
 from suffice.lab.eval.run_record import run_record
@@ -157,7 +158,7 @@ def _figures(judged: Sequence[Judged]) -> dict[str, Any]:
         "verifier_balanced_accuracy": balanced_accuracy(alone, positive),
     }
     return {
-        **{name: None if value is None else round(value, 4) for name, value in shares.items()},
+        **{name: rounded(value) for name, value in shares.items()},
         "actions": dict(Counter(one.action.value for _, one in answers)),
         "against": {
             name: _count_objections([one for good, one in answers if good is truth])

@@ -17,7 +17,7 @@ import numpy as np
 from suffice.evidence.ingest import Progress
 from suffice.gate.conflict.answers import answer_kind
 from suffice.gate.conflict.detect import Conflicts, Disagreement
-from suffice.lab.eval.figures import auroc
+from suffice.lab.eval.figures import auroc, rounded
 from suffice.lab.eval.rows import TEXT, Kind, read_rows
 from suffice.lab.eval.run_record import run_record
 from suffice.lab.eval.verifiers import Row, choose
@@ -173,7 +173,7 @@ def _figures(compared: Sequence[Compared]) -> dict[str, Any]:
     return {
         "n": len(judged),
         "positive": int(positive.sum()),
-        "auroc": _rounded(auroc(scores, positive)),
+        "auroc": rounded(auroc(scores, positive)),
         "precision": _ratio(hits, int(reported.sum())),
         "recall": _ratio(hits, int(positive.sum())),
     }
@@ -202,7 +202,3 @@ def _share(flags: Sequence[bool]) -> dict[str, Any]:
 
 def _ratio(part: int, whole: int) -> float | None:
     return round(part / whole, 4) if whole else None
-
-
-def _rounded(value: float | None) -> float | None:
-    return None if value is None else round(value, 4)

@@ -6,6 +6,10 @@ holds the labels. No figure depends on the order of the rows, ties included.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from statistics import fmean
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -94,3 +98,14 @@ def calibration_error(scores: Scores, positive: Flags, bins: int = 15) -> float 
     place = np.searchsorted(np.sort(scores), scores, side="left")
     gaps = np.bincount(place * bins // len(scores), weights=scores - positive, minlength=bins)
     return float(np.abs(gaps).sum() / len(scores))
+
+
+def rounded(value: float | None) -> float | None:
+    """A figure as it is reported."""
+    return None if value is None else round(value, 4)
+
+
+def mean_of(rows: Iterable[Mapping[str, Any]], name: str) -> float | None:
+    """The mean of a figure over the rows that have it."""
+    defined = [row[name] for row in rows if row[name] is not None]
+    return rounded(fmean(defined)) if defined else None

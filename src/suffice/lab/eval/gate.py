@@ -21,7 +21,9 @@ from suffice.lab.eval.figures import (
     auroc,
     balanced_accuracy,
     coverage_at_risk,
+    mean_of,
     risk_coverage,
+    rounded,
 )
 from suffice.lab.eval.run_record import run_record
 from suffice.lab.eval.verifiers import RISK, Row, choose, passages, read_questions
@@ -86,7 +88,8 @@ def bench_gate(
     figures = {}
     for name, found in decided.items():
         by_set = _by_set(found, decided.get("learned"), positive, sets)
-        figures[name] = {"sets": by_set, "means": _means(by_set)}
+        means = {figure: mean_of(by_set.values(), figure) for figure in _MEANS}
+        figures[name] = {"sets": by_set, "means": means}
     report = {"limit": limit, "embedder": embedder.id, "policies": figures, "run": run_record(data)}
     return report, decided, rows
 
@@ -136,7 +139,7 @@ def _by_set(
             "coverage_at_5": coverage_at_risk(scores, truth, RISK),
             "aurc": area_under_risk(scores, truth),
         }
-        made[name] = {"n": int(here.sum()), **{k: _round(v) for k, v in values.items()}}
+        made[name] = {"n": int(here.sum()), **{k: rounded(v) for k, v in values.items()}}
         if learned is not None and learned is not found:
             made[name]["learned_minus"] = _paired(learned.scores[here], scores, truth)
     return made
@@ -157,18 +160,7 @@ def _area(scores: Scores, positive: Flags) -> float:
     return area_under_risk(scores, positive) or 0.0
 
 
-def _means(sets: Mapping[str, Mapping[str, Any]]) -> dict[str, float | None]:
-    def mean(name: str) -> float | None:
-        known = [row[name] for row in sets.values() if row[name] is not None]
-        return round(float(np.mean(known)), 4) if known else None
-
-    return {name: mean(name) for name in ("auroc", "balanced_accuracy", "open_rate", "aurc")}
-
-
-def _round(value: float | None) -> float | None:
-    return None if value is None else round(value, 4)
-
-
+_MEANS = ("auroc", "balanced_accuracy", "open_rate", "aurc")
 _GRID = np.linspace(0, 1, 101)
 
 

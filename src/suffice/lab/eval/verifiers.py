@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import repeat
 from pathlib import Path
@@ -24,6 +24,8 @@ from suffice.lab.eval.figures import (
     calibration_error,
     coverage_at_risk,
     f1_flagged,
+    mean_of,
+    rounded,
 )
 from suffice.lab.eval.rows import NAME, PASSAGES, TEXT, TRUTH, Kind, one_of, or_null, read_rows
 from suffice.lab.eval.run_record import run_record
@@ -107,7 +109,7 @@ class Bench:
             }
             if tasks:
                 sets[name]["tasks"] = tasks
-        means = {name: _mean(sets.values(), name) for name in ("auroc", "balanced_accuracy")}
+        means = {name: mean_of(sets.values(), name) for name in ("auroc", "balanced_accuracy")}
         return {"sets": sets, "pooled": self._figures(judged), "means": means}
 
     def _figures(self, judged: Sequence[Judged]) -> dict[str, Any]:
@@ -128,7 +130,7 @@ class Bench:
         }
         return {
             "n": len(judged),
-            **{name: None if value is None else round(value, 4) for name, value in shares.items()},
+            **{name: rounded(value) for name, value in shares.items()},
             "checks": sum(row.judgement.checks for row in judged),
             "unchecked": sum(row.judgement.unchecked for row in judged),
             "ms_per_row": round(fmean(row.seconds for row in judged) * 1e3, 2),
@@ -156,11 +158,6 @@ def _groups(rows: Sequence[Row]) -> dict[tuple[str, str], list[Row]]:
     for row in rows:
         groups.setdefault((row["set"], row.get("task") or ""), []).append(row)
     return groups
-
-
-def _mean(sets: Iterable[Row], name: str) -> float | None:
-    known = [figures[name] for figures in sets if figures[name] is not None]
-    return round(fmean(known), 4) if known else None
 
 
 def passages(row: Row) -> tuple[str, ...]:
