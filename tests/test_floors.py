@@ -12,7 +12,7 @@ import pytest
 SOURCE = Path(__file__).parent.parent / "src" / "suffice"
 
 FLOORS: tuple[tuple[str, ...], ...] = (
-    ("types", "errors", "deadline"),
+    ("types", "errors", "deadline", "validation"),
     ("settings", "bounds", "switch"),
     ("text",),
     ("sql",),
@@ -25,7 +25,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("webhooks",),
     ("pipeline", "checker"),
     ("engine",),
-    ("answers", "corpus", "serialize"),
+    ("answers", "corpus", "schema"),
     ("compat",),
     ("lab", "testing"),
     ("server", "integrations"),

@@ -22,7 +22,8 @@ from suffice.server.app import create_app
 from suffice.server.auth import Endpoint, endpoints
 from suffice.server.mcp.server import RESOURCES, open_server
 from suffice.server.mcp.tools import Caller, Tools
-from suffice.server.openapi import SCHEMAS, Schema
+from suffice.server.openapi import Schema
+from suffice.server.openapi import schemas as components
 from suffice.settings import CollectionSettings, RouteSettings, Settings, UpstreamSettings
 from suffice.settings.checked import ABOUT, given, optional
 from suffice.settings.record import WebhookSettings
@@ -112,9 +113,12 @@ def _allowed(hint: Any) -> str:
 
 def schemas() -> Iterator[str]:
     """The JSON objects of the HTTP API, field by field."""
-    for name, schema in sorted(SCHEMAS.items()):
+    for name, schema in sorted(components().items()):
         yield f"### {name}"
         yield ""
+        if about := " ".join(schema.get("description", "").split()):
+            yield about
+            yield ""
         rows = list(_fields(schema, ""))
         if not rows:
             yield _type_of(schema)
@@ -128,7 +132,7 @@ def _fields(schema: Schema, above: str) -> Iterator[tuple[str, str, str]]:
     for name, value in schema.get("properties", {}).items():
         must = "yes" if name in schema.get("required", ()) else "no"
         yield above + name, _type_of(value), must
-        inner = value.get("items", value) if isinstance(value, dict) else value
+        inner = value.get("items") or value
         yield from _fields(inner, f"{above}{name}.")
     for other in schema.get("anyOf", ()):
         if "properties" not in schema:
@@ -146,6 +150,8 @@ def _type_of(schema: Schema) -> str:
         return " or ".join(dict.fromkeys(_type_of(one) for one in schema["anyOf"]))
     kind = schema.get("type", "any value")
     if kind == "array":
+        if pair := schema.get("prefixItems"):
+            return f"array of {len(pair)} x {_type_of(pair[0])}"
         return f"array of {_type_of(schema.get('items', {}))}"
     return " or ".join(kind) if isinstance(kind, list) else str(kind)
 

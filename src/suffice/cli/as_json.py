@@ -11,11 +11,13 @@ from typing import Any
 
 import click
 
+from suffice import schema
 from suffice.errors import SufficeError
 
 
 def show(value: Any) -> None:
-    click.echo(json.dumps(value, ensure_ascii=False, indent=2))
+    """Print a value: an object of the schema, or plain data."""
+    click.echo(json.dumps(schema.tree(value), ensure_ascii=False, indent=2))
 
 
 def write_lines(rows: Iterable[Any], out: Path | None) -> None:

@@ -13,10 +13,11 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import click
+import msgspec
 from rich.console import Console
 from rich.text import Text
 
-from suffice import serialize
+from suffice import schema
 from suffice.cli import as_json as to_json
 from suffice.cli.options import (
     LLM,
@@ -303,19 +304,20 @@ def ask(request: QuestionRequest, llm: str | None, model: str | None, verify: bo
         replace(verdict, notes=(*verdict.notes, *request.skipped)) if request.as_json else verdict
     )
     if request.as_json:
-        to_json.show({**serialize.verdict(verdict), "draft": _for_review(verdict)})
+        answer = schema.tree(schema.Answer.of(verdict))
+        to_json.show({**answer, "draft": _for_review(verdict)})
     else:
         show_verdict(verdict)
         show_record(verdict.record)
     return 0 if verdict.served else 2
 
 
-def _for_review(verdict: Verdict) -> dict[str, Any] | None:
+def _for_review(verdict: Verdict) -> schema.Draft | None:
     """The draft that waits for a person, with the passages behind its claims; `None` otherwise."""
     if verdict.action is not Action.REVIEW or verdict.draft is None:
         return None
-    found = serialize.checked(verdict)
-    return {"text": found["answer"], "claims": found["claims"], "passages": found["passages"]}
+    checked = schema.CheckedAnswer.of(verdict)
+    return schema.Draft(checked.answer, checked.claims, checked.passages)
 
 
 @click.command()
@@ -332,7 +334,7 @@ def gate(request: QuestionRequest, policy: str | None) -> int:
         settings = replace(settings, gate=replace(settings.gate, policy=known_policy(policy)))
     evidence, decision = request.pipeline(settings).retrieve_and_gate(request.question)
     if request.as_json:
-        found = {"question": request.question, **serialize.gate(decision)}
+        found = {"question": request.question, **schema.gate_fields(decision)}
         notes = [*evidence.notes, *request.skipped]
         to_json.show({**found, "notes": notes, "record": decision.record or None})
     else:
@@ -355,8 +357,8 @@ def search(request: QuestionRequest) -> int:
     notes = (*evidence.notes, *flag_notes(evidence), *request.skipped)
     evidence = replace(evidence, notes=notes)
     if request.as_json:
-        left_out = serialize.excluded(flag_exclusions(evidence))
-        to_json.show({**serialize.evidence(evidence), "excluded": left_out})
+        excluded = tuple(map(schema.Excluded.of, flag_exclusions(evidence)))
+        to_json.show(msgspec.structs.replace(schema.Evidence.of(evidence), excluded=excluded))
     else:
         show_evidence(evidence)
     return 0 if evidence.items else 2

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import click
 
-from suffice import serialize
 from suffice.cli import as_json as to_json
 from suffice.cli.asking import RecordOption, open_log_of, recorded, show_record
 from suffice.cli.options import TIER, Options, shared
@@ -22,6 +21,7 @@ from suffice.evidence.inputs import Given
 from suffice.evidence.read.source import unix_lines
 from suffice.evidence.sources import Cutting, check_exists, read_bundle, read_piece
 from suffice.models.embedder import Embedder
+from suffice.schema import CheckedAnswer
 from suffice.settings import Settings
 from suffice.text.one_line import without_controls
 from suffice.types import Finding, Passage, Support, Verdict
@@ -265,7 +265,7 @@ def check(
     if html is not None:
         _write(html, page(verdict))
     if options.as_json:
-        to_json.show(serialize.checked(verdict))
+        to_json.show(CheckedAnswer.of(verdict))
     else:
         show_checked(verdict)
         show_record(verdict.record)

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import click
 
-from suffice import serialize
 from suffice.cli import as_json as to_json
 from suffice.cli.asking import librarian
 from suffice.cli.options import (
@@ -23,6 +22,7 @@ from suffice.evidence.ingest import Report
 from suffice.evidence.rows import VersionInfo, newest
 from suffice.evidence.sources import check_source
 from suffice.evidence.store import Store
+from suffice.schema import Document, IndexReport, Version, version_fields
 
 
 @click.group()
@@ -42,7 +42,7 @@ def _store(options: Options) -> Store:
 
 def _print(versions: list[VersionInfo], options: Options) -> None:
     if options.as_json:
-        to_json.show([serialize.version(version, today()) for version in versions])
+        to_json.show([Version.of(version, today()) for version in versions])
     else:
         show_versions(versions, today())
 
@@ -84,7 +84,7 @@ def show(options: Options, name: str, version: str | None) -> int:
         )
     text = opened.text(options.collection, named[-1].document, named[-1].key, named[-1].access)
     if options.as_json:
-        to_json.show({**serialize.version(named[-1], today()), "text": text})
+        to_json.show(Document(**version_fields(named[-1], today()), text=text))
     else:
         show_text(named[-1], text, today())
     return 0
@@ -145,7 +145,7 @@ def index(
             total = _sum(total, done)
         if not sources:
             total = keeper.reindex(progress)
-    to_json.show(serialize.report(total)) if options.as_json else show_report(total)
+    to_json.show(IndexReport.of(total)) if options.as_json else show_report(total)
     return 2 if total.failures else 0
 
 

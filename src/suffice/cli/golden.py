@@ -17,7 +17,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from suffice import serialize
+from suffice import schema
 from suffice.access.visibility import Reader
 from suffice.cli import as_json as to_json
 from suffice.cli.asking import RECORD_RUN, bring_in, record_run, user
@@ -321,7 +321,7 @@ def tree(topic: Topic) -> dict[str, Any]:
         "first": topic.first,
         "last": topic.last,
         "missing": list(topic.missing),
-        "nearest": [serialize.source(one) for one in topic.nearest],
+        "nearest": schema.tree(tuple(map(schema.Nearest.of, topic.nearest))),
         "records": list(topic.records),
     }
 

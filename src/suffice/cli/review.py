@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import click
+import msgspec
 from rich import box
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from suffice import serialize
+from suffice import schema
 from suffice.access.visibility import Reader
 from suffice.cli import as_json as to_json
 from suffice.cli.asking import user
@@ -85,16 +86,18 @@ def case_json(value: Case) -> dict[str, Any]:
     if value.recorded is None:
         return found
     gate, evidence, current = value.recorded.gate, value.recorded.evidence, value.verdict
-    found |= {"gate": serialize.gate(gate)}
-    found |= {"passages": serialize.evidence(evidence)["passages"], "verdict": None}
+    found |= {"gate": schema.FullGate.of(gate)}
+    passages = tuple(map(schema.FoundPassage.of, evidence))
+    found |= {"passages": passages, "verdict": None}
     if current is None:
         return found
     draft, numbers = current.draft, {p.id: n for n, p in enumerate(evidence.passages, 1)}
     findings = [
-        {"claim": item.claim.text, **serialize.finding(item, numbers)} for item in current.findings
+        {"claim": item.claim.text, **schema.tree(schema.Finding.of(item, numbers))}
+        for item in current.findings
     ]
     verdict = {"draft": draft.text if draft else None, "findings": findings}
-    return {**found, "verdict": {**serialize.verdict(current), **verdict}}
+    return {**found, "verdict": {**schema.tree(schema.Answer.of(current)), **verdict}}
 
 
 def gap_json(value: Gap) -> dict[str, Any]:
@@ -104,7 +107,7 @@ def gap_json(value: Gap) -> dict[str, Any]:
         "first": value.first,
         "last": value.last,
         "missing": list(value.missing),
-        "nearest": [serialize.source(one) for one in value.nearest],
+        "nearest": tuple(map(schema.Nearest.of, value.nearest)),
         "records": list(value.records),
     }
 
@@ -390,7 +393,8 @@ def _open(
     write, filing = _writer(log, settings, allowed, case.entry)
     verdict, record = reviews.open(id, write, reason=reason, by=by, filing=filing, reader=reader)
     if as_json:
-        to_json.show({**serialize.verdict(verdict), "record": record})
+        answer = msgspec.structs.replace(schema.Answer.of(verdict), record=record)
+        to_json.show(answer)
     else:
         show_verdict(verdict)
         click.echo(f"Record {record}")

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import click
 
-from suffice import serialize
+from suffice import schema
 from suffice.cli import as_json as to_json
 from suffice.cli.asking import show_record
 from suffice.cli.options import Options, of_store
@@ -135,11 +135,16 @@ def show(options: Options, record: str, as_markdown: bool) -> int:
 
 
 def _as_json(decision: Decision) -> dict[str, object]:
+    shown: schema.FullGate | schema.CheckedAnswer | schema.Answer
+    question: dict[str, object] = {}
     if decision.verdict is None:
-        return {"question": decision.evidence.question, **serialize.gate(decision.gate)}
-    if decision.gate.policy == UNGATED:
-        return serialize.checked(decision.verdict)
-    return serialize.verdict(decision.verdict)
+        question = {"question": decision.evidence.question}
+        shown = schema.FullGate.of(decision.gate)
+    elif decision.gate.policy == UNGATED:
+        shown = schema.CheckedAnswer.of(decision.verdict)
+    else:
+        shown = schema.Answer.of(decision.verdict)
+    return {**question, **schema.tree(shown)}
 
 
 def _show(decision: Decision) -> None:

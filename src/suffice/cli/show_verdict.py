@@ -13,7 +13,7 @@ from rich.text import Text
 
 from suffice.cli.show import origin, panel, plain, quote_line, show_notes, uncovered
 from suffice.gate.policies.tiers import counted
-from suffice.serialize import highlights
+from suffice.schema import highlights
 from suffice.text.one_line import one_line, without_controls
 from suffice.types import Action, Citation, Draft, Passage, Source, Support, Verdict
 from suffice.verdict.assess import ClaimStatus, claim_statuses

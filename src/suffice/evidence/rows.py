@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,6 +63,9 @@ class Known:
     """Whether it was retired manually, not because the file is gone."""
 
 
+VersionStatus = Literal["current", "superseded", "expired", "not yet effective", "retired"]
+
+
 @dataclass(frozen=True, slots=True)
 class VersionInfo:
     """A version, as listed by `suffice documents`."""
@@ -83,7 +86,7 @@ class VersionInfo:
     force_until: date
     retired_on: date | None
 
-    def status(self, day: date) -> str:
+    def status(self, day: date) -> VersionStatus:
         """The status of the version on a day, as a short phrase."""
         if self.retired_on and self.retired_on <= day:
             return "retired"

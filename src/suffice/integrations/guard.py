@@ -17,7 +17,7 @@ from suffice.checker import Checker
 from suffice.errors import AnswerWithheld, EvidenceInsufficient, SettingsError
 from suffice.evidence.inputs import Given
 from suffice.gate.gate import Gate
-from suffice.serialize import rounded
+from suffice.schema import rounded
 from suffice.settings import Settings
 from suffice.text.question import LONGEST_QUESTION
 from suffice.types import GateDecision, Verdict

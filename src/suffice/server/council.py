@@ -11,10 +11,10 @@ import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Any
 
 from starlette.responses import Response
 
+from suffice import schema
 from suffice.checker import checked_answer
 from suffice.checks.claim_text import alone, with_metadata
 from suffice.checks.judge import dictates
@@ -173,30 +173,25 @@ def _against(score: SupportScore) -> str:
     return f"not supported by the passages (supported {score.supported:.2f})"
 
 
-def as_json(motion: Motion, advice: Advice, record: str) -> dict[str, Any]:
+def as_json(motion: Motion, advice: Advice, record: str) -> schema.CouncilAdvice:
     gate = advice.gate
-    return {
-        "question": motion.question,
-        "answer": motion.answer or None,
-        "recommendation": advice.recommendation,
-        "votes": [
-            {
-                "judge": one.judge,
-                "vote": one.vote.value,
-                "reason": one.reason,
-                "confidence": None if one.confidence is None else round(one.confidence, 4),
-            }
+    return schema.CouncilAdvice(
+        question=motion.question,
+        answer=motion.answer or None,
+        recommendation=advice.recommendation,
+        votes=tuple(
+            schema.CouncilVote(
+                one.judge, one.vote.value, one.reason, schema.rounded(one.confidence)
+            )
             for one in advice.ballots
-        ],
-        "tally": advice.tally,
-        "concerns": list(advice.concerns),
-        "context_sufficiency": {
-            "score": round(gate.score, 4),
-            "level": gate.level.value,
-            "missing": list(gate.missing),
-        },
-        "record": record or None,
-    }
+        ),
+        tally=schema.Tally(**advice.tally),
+        concerns=advice.concerns,
+        context_sufficiency=schema.ContextSufficiency(
+            round(gate.score, 4), gate.level, gate.missing
+        ),
+        record=record or None,
+    )
 
 
 PROMPT = "vote-1"
@@ -267,9 +262,9 @@ def read_ballot(name: str, reply: str, motion: Motion) -> Ballot:
 
 
 @dataclass(frozen=True, slots=True)
-class Put:
-    """A request to the council. If it has no answer, the vote is on quotations from the
-    documents."""
+class CouncilQuestion:
+    """A question to the council, as its request puts it. Without an answer, the vote is on
+    quotations from the documents."""
 
     question: str
     answer: str = ""
@@ -277,19 +272,16 @@ class Put:
     indexed: bool = True
 
 
-def read_put(body: dict[str, Any], route: Route, limits: LimitSettings) -> Put:
-    question, answer, evidence = (body.get(name) for name in ("question", "answer", "evidence"))
-    if not isinstance(question, str):
-        raise bad("'question' must be a string.", "question")
-    if not isinstance(answer, str | None):
-        raise bad("'answer' must be a string.", "answer")
-    if not isinstance(evidence, list | None):
-        raise bad("'evidence' must be a list of passages.", "evidence")
+def council_question(
+    request: schema.CouncilRequest, route: Route, limits: LimitSettings
+) -> CouncilQuestion:
+    evidence = request.evidence
     if evidence is not None and route.settings.evidence == "index":
         raise bad("This route takes its evidence from the index.", "evidence")
-    carried = read_given(evidence or [], limits)
+    given = read_given(evidence or [], limits)
     indexed = evidence is None and route.settings.evidence != "request"
-    return Put(checked_question(question), checked_answer(answer or ""), carried, indexed)
+    question, answer = checked_question(request.question), checked_answer(request.answer or "")
+    return CouncilQuestion(question, answer, given, indexed)
 
 
 class Council:
@@ -300,30 +292,29 @@ class Council:
         self._opened: tuple[list[Member], list[str]] | None = None
 
     async def vote(self, context: RequestContext) -> Response:
-        body = await context.object()
-        gateway, named = (
-            context.gateway,
-            context.request.path_params.get("route") or body.get("route"),
-        )
-        if not isinstance(named, str | None):
-            raise bad("'route' must be a string.", "route")
-        route = gateway.route(named or "", None, context.caller)
+        request, gateway = await context.read(schema.CouncilRequest), context.gateway
+        named = context.request.path_params.get("route") or request.route or ""
+        route = gateway.route(named, None, context.caller)
         context.stats.route = route.name
         settings = gateway.state.settings.server
-        put = read_put(body, route, settings.limits)
+        question = council_question(request, route, settings.limits)
         pipeline = route.pipeline(
-            context.caller, AnswerOptions(put.given, put.indexed, bool(put.answer))
+            context.caller, AnswerOptions(question.given, question.indexed, bool(question.answer))
         )
-        judging = self._advice(gateway, pipeline, put, settings.council)
+        judging = self._advice(gateway, pipeline, question, settings.council)
         motion, advice, record = await cancel_on_disconnect(context.request.receive, judging)
         context.stats.gates.append(advice.gate)
         return as_response(as_json(motion, advice, record))
 
     async def _advice(
-        self, gateway: Gateway, pipeline: Pipeline, put: Put, settings: CouncilSettings
+        self,
+        gateway: Gateway,
+        pipeline: Pipeline,
+        question: CouncilQuestion,
+        settings: CouncilSettings,
     ) -> tuple[Motion, Advice, str]:
-        evidence, gate, answer, record = await gateway.work.run(_moved, pipeline, put)
-        motion = Motion(put.question, answer, evidence.passages)
+        evidence, gate, answer, record = await gateway.work.run(_moved, pipeline, question)
+        motion = Motion(question.question, answer, evidence.passages)
         judges, absent = _judges(gateway, settings), list[str]()
         if judges:
             ballots = await _asked(judges, motion, settings, ask=gate.open and bool(answer))
@@ -352,17 +343,19 @@ class Council:
             return self._opened
 
 
-def _moved(pipeline: Pipeline, put: Put) -> tuple[Evidence, GateDecision, str, str]:
+def _moved(
+    pipeline: Pipeline, question: CouncilQuestion
+) -> tuple[Evidence, GateDecision, str, str]:
     """The evidence without planted instructions, the gate decision, the answer to vote on, and the
     record id."""
-    if put.answer:
-        evidence, gate = pipeline.retrieve_and_gate(put.question)
+    if question.answer:
+        evidence, gate = pipeline.retrieve_and_gate(question.question)
         # The judges read what the reply returns.
-        return sanitized(evidence), gate, read_draft(put.answer, ()).text, gate.record
+        return sanitized(evidence), gate, read_draft(question.answer, ()).text, gate.record
     quotes = pipeline.quotes or pipeline.drafter
     verdict = replace(
         pipeline, drafter=quotes, draft_settings=replace(pipeline.draft_settings, revisions=0)
-    ).answer(put.question)
+    ).answer(question.question)
     answer = verdict.released if verdict.served else ""
     return sanitized(verdict.evidence), verdict.gate, answer, verdict.record
 

@@ -12,13 +12,13 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 from starlette.datastructures import UploadFile
 from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.responses import Response
 
-from suffice import serialize as as_json
+from suffice import schema
 from suffice.access.keys import ALL
 from suffice.errors import (
     DocumentMissing,
@@ -201,9 +201,14 @@ def _uploaded(
     )
     versions = store.versions(collection=collection, document=file.name)
     shown = newest([version for version in versions if version.access == labels], today())
+    result: Literal["added", "changed", "unchanged"]
     result = "added" if report.added else "changed" if report.changed else "unchanged"
     unread = [key for _, key in report.unread]
-    return {**as_json.version(shown[0], today()), "result": result, "unread": unread}
+    fields = schema.version_fields(shown[0], today())
+    uploaded: dict[str, Any] = schema.tree(
+        schema.Document(**fields, result=result, unread=tuple(unread))
+    )
+    return uploaded
 
 
 def _all_reasons(done: list[dict[str, Any]]) -> str:
@@ -227,15 +232,15 @@ async def list_(context: RequestContext) -> Response:
         return sorted(newest(mine, today()), key=lambda info: info.document)
 
     rest = [info for info in await context.gateway.work.run(readable) if info.document > after]
-    page = [as_json.version(info, today()) for info in rest[: int(limit)]]
-    return as_response({"object": "list", "data": page, "has_more": len(rest) > len(page)})
+    page = tuple(schema.Version.of(info, today()) for info in rest[: int(limit)])
+    return as_response(schema.List(data=page, has_more=len(rest) > len(page)))
 
 
 async def show(context: RequestContext) -> Response:
     """Show a document: all its versions, and the text of one version."""
     name, collection, version = _named(context)
 
-    def shown() -> dict[str, Any]:
+    def shown() -> schema.Document:
         store = context.gateway.library.store
         line = _mine(context, partial(store.history, collection, name), name)
         chosen = [info for info in line if version in (info.version, info.key)]
@@ -245,9 +250,10 @@ async def show(context: RequestContext) -> Response:
         if not chosen:
             raise DocumentMissing(f"'{name}' has no version '{version}'.")
         info = chosen[-1]
-        versions = [as_json.version(item, today()) for item in line]
+        versions = tuple(schema.Version.of(item, today()) for item in line)
         text = store.text(collection, info.document, info.key, info.access)
-        return {**as_json.version(info, today()), "versions": versions, "text": text}
+        fields = schema.version_fields(info, today())
+        return schema.Document(**fields, versions=versions, text=text)
 
     return as_response(await context.gateway.work.run(shown))
 
@@ -263,7 +269,9 @@ async def retire(context: RequestContext) -> Response:
         _mine(context, named, name)
         may_read = Filter(collection=collection, labels=context.caller.labels).may_use
         librarian.retire(name, collection=collection, may_read=may_read)
-        return as_json.version(newest(_mine(context, named, name), today())[0], today())
+        retired = newest(_mine(context, named, name), today())[0]
+        shown: dict[str, Any] = schema.tree(schema.Version.of(retired, today()))
+        return shown
 
     return await _answer(context, work, stream=_wants_events(context))
 

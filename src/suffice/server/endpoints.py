@@ -15,7 +15,7 @@ from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 from starlette.responses import Response
 
-from suffice import serialize as as_json
+from suffice import schema
 from suffice.access.keys import ALL, Principal, Role
 from suffice.access.visibility import Reader
 from suffice.errors import ReviewError, StoreError
@@ -23,19 +23,18 @@ from suffice.lab.monitor import report
 from suffice.lab.monitor.monitor import Monitor
 from suffice.log.log import Log
 from suffice.log.setup import Guarantee
-from suffice.pipeline import Pipeline
 from suffice.review.case import Case, Rating
 from suffice.review.review import Review
 from suffice.server.errors import ApiError, bad, too_large, too_slow
 from suffice.server.gateway import Gateway
-from suffice.server.openai.completion import claims_of, gate_of, review_url
+from suffice.server.openai.completion import claims_of, review_url
 from suffice.server.openai.request import read_given
 from suffice.server.request import RequestContext, as_response
 from suffice.server.route import AnswerOptions, Route, settings_of_route
 from suffice.server.sending import cancel_on_disconnect, offload
 from suffice.settings import Settings
 from suffice.text.question import checked_question
-from suffice.types import Retrieved, Verdict
+from suffice.types import Evidence, GateDecision, Retrieved, Verdict
 
 _STATES = {"none": 0, "active": 1, "suspended": 2}
 
@@ -149,77 +148,74 @@ def reader_for(log: Log, caller: Principal, name: str) -> Reader:
     return Reader(caller.labels, frozenset({ALL})) if mine else Reader.of(caller)
 
 
-def _shown(case: Case) -> dict[str, Any]:
+def _shown(case: Case) -> schema.Review:
     verdict, last = case.verdict, case.decided[-1] if case.decided else None
     out = verdict if verdict and verdict.served else None
-    return {
-        "object": "review",
-        "record": case.entry.id,
-        "state": case.state.value if case.queued or case.decided else NOT_QUEUED,
-        "verdict": verdict.action.value if verdict else None,
-        "decision": last.act.value if last else None,
-        "answer": out.released if out else None,
+    return schema.Review(
+        record=case.entry.id,
+        state=case.state.value if case.queued or case.decided else NOT_QUEUED,
+        verdict=verdict.action if verdict else None,
+        decision=last.act.value if last else None,
+        answer=out.released if out else None,
         # The reasons of a withheld answer may quote the draft.
-        "reason": out.reason if out else None,
-        "sources": [as_json.citation(citation) for citation in out.citations] if out else [],
-        "notes": [last.note] if out and last else [],
-        "result": next(
+        reason=out.reason if out else None,
+        sources=tuple(map(schema.Citation.of, out.citations)) if out else (),
+        notes=(last.note,) if out and last else (),
+        result=next(
             (decision.result for decision in reversed(case.decided) if decision.result), None
         ),
-        "queued": case.queued_at or None,
-        "decided": last.time if last else None,
-    }
+        queued=case.queued_at or None,
+        decided=last.time if last else None,
+    )
 
 
 async def gate(context: RequestContext) -> Response:
-    """Decide whether the evidence is sufficient: `{"question", "evidence"?, "from"?}`"""
-    body = await context.object()
-    route = _route(context, body)
-    question, given = checked_question(_text(body, "question")), await _given(context, body)
-    indexed = _indexed(body, route, given is not None)
-    pipeline_of = route.pipeline
+    """Decide whether the evidence is sufficient."""
+    request = await context.read(schema.GateRequest)
+    route = _route(context, request.route)
+    question, given = checked_question(request.question), await _given(context, request.evidence)
+    options = AnswerOptions(given or (), _indexed(request.from_, route, given is not None))
 
-    def search_and_gate() -> tuple[Any, Any]:
-        pipeline: Pipeline = pipeline_of(context.caller, AnswerOptions(given or (), indexed))
-        return pipeline.retrieve_and_gate(question)
+    def decide() -> tuple[Evidence, GateDecision]:
+        return route.pipeline(context.caller, options).retrieve_and_gate(question)
 
     seconds = route.settings.gate_seconds
-    call = context.gateway.work.run_within(seconds, search_and_gate)
+    call = context.gateway.work.run_within(seconds, decide)
     try:
         evidence, decision = await cancel_on_disconnect(context.request.receive, call)
     except TimeoutError:
         raise too_slow("gate_seconds", seconds) from None
     context.stats.gates.append(decision)
-    decided = {"question": question, **as_json.gate(decision)}
-    passages = as_json.evidence(evidence)["passages"]
-    notes = list(evidence.notes)
-    sufficiency = {
-        "score": round(decision.score, 4),
-        "level": decision.level.value,
-        "factors": list(decision.factors),
-    }
-    more = {"open": decision.open, "passages": passages, "notes": notes, "sufficiency": sufficiency}
-    return as_response({**decided, **more, "record": decision.record or None})
+    level, score = decision.level.value, round(decision.score, 4)
+    return as_response(
+        schema.GateDecision(
+            question=question,
+            **schema.gate_fields(decision),
+            open=decision.open,
+            passages=tuple(map(schema.FoundPassage.of, evidence)),
+            notes=evidence.notes,
+            sufficiency=schema.Sufficiency(score, level, decision.factors),
+            record=decision.record or None,
+        )
+    )
 
 
 async def check(context: RequestContext) -> Response:
-    """Check an answer against its evidence: `{"answer", "evidence", "question"?, "uncited"?}`"""
-    body = await context.object()
-    route = _route(context, body)
-    answer, given = _text(body, "answer", empty=True), await _given(context, body)
+    """Check an answer against its evidence."""
+    request = await context.read(schema.CheckRequest)
+    route = _route(context, request.route)
+    given = await _given(context, request.evidence)
     most = context.gateway.state.settings.server.limits.draft_characters
-    if len(answer) > most:
+    if len(request.answer) > most:
         limit = f"{most:,} characters (server.limits.draft_characters)"
         raise too_large(f"'answer' exceeds the limit of {limit}.", "answer")
-    question = _text(body, "question") if body.get("question") is not None else None
-    uncited = body.get("uncited")
-    if not isinstance(uncited, bool | None):
-        raise bad("'uncited' must be true or false.", "uncited")
     if given is None:
         raise bad("'evidence' is missing: send the passages the answer is based on.", "evidence")
-    checker = route.checker(context.caller, uncited=bool(uncited))
+    checker = route.checker(context.caller, uncited=bool(request.uncited))
     seconds = route.settings.check_seconds
-    call = context.gateway.work.run_within(seconds, checker.check, answer, list(given), question)
+    call = context.gateway.work.run_within(
+        seconds, checker.check, request.answer, list(given), request.question
+    )
     try:
         verdict = await cancel_on_disconnect(context.request.receive, call)
     except TimeoutError:
@@ -228,26 +224,26 @@ async def check(context: RequestContext) -> Response:
     return as_response(await asyncio.to_thread(checked_json, verdict))
 
 
-def checked_json(verdict: Verdict) -> dict[str, Any]:
+def checked_json(verdict: Verdict) -> schema.Checked:
     """The response of `/v1/check`."""
-    plain = {key: value for key, value in as_json.checked(verdict).items() if key != "passages"}
-    ours = {"gate": gate_of(verdict.gate), "claims": claims_of(verdict)}
-    return {**plain, **ours, "review_url": review_url(verdict)}
+    return schema.Checked(
+        **schema.judgement_fields(verdict),
+        claims=claims_of(verdict),
+        gate=schema.Gate.of(verdict.gate),
+        review_url=review_url(verdict),
+    )
 
 
 async def feedback(context: RequestContext) -> Response:
-    """Rate an answer: `{"record", "rating": "up" | "down", "comment"?}`"""
-    body = await context.object()
-    record, rating = _text(body, "record"), body.get("rating")
-    comment = _text(body, "comment", empty=True) if body.get("comment") is not None else ""
-    if rating not in tuple(known_rating.value for known_rating in Rating):
-        raise bad("'rating' must be 'up' or 'down'.", "rating")
+    """Rate an answer."""
+    request = await context.read(schema.FeedbackRequest)
+    record, rating, comment = request.record, Rating(request.rating), request.comment or ""
     log = context.gateway.log
     if log is None:
         raise ApiError(404, "This gateway does not record answers.", "record_not_found", "record")
-    call = context.gateway.work.record(_rated, log, context.caller, record, Rating(rating), comment)
+    call = context.gateway.work.record(_rated, log, context.caller, record, rating, comment)
     try:
-        id_ = await call
+        id = await call
     except ReviewError as problem:
         raise bad(str(problem), "record") from None
     except StoreError as problem:
@@ -255,7 +251,7 @@ async def feedback(context: RequestContext) -> Response:
             raise
         message = f"You have no record '{record}'."
         raise ApiError(404, message, "record_not_found", "record") from problem
-    return as_response({"id": id_, "object": "feedback", "record": record})
+    return as_response(schema.Feedback(id, "feedback", record))
 
 
 def _rated(log: Log, caller: Principal, record: str, rating: Rating, comment: str) -> str:
@@ -265,38 +261,26 @@ def _rated(log: Log, caller: Principal, record: str, rating: Rating, comment: st
     return Review(log).feedback(record, rating, comment, caller.user or caller.name, reader)
 
 
-def _route(context: RequestContext, body: Mapping[str, Any]) -> Route:
-    named = context.request.path_params.get("route", "") or body.get("route") or ""
-    if not isinstance(named, str):
-        raise bad("'route' must be a string.", "route")
-    route = context.gateway.route(named, None, context.caller)
+def _route(context: RequestContext, named: str | None) -> Route:
+    """The route that the path names, or the body."""
+    name = context.request.path_params.get("route", "") or named or ""
+    route = context.gateway.route(name, None, context.caller)
     context.stats.route = route.name
     return route
 
 
-def _text(body: Mapping[str, Any], name: str, *, empty: bool = False) -> str:
-    value = body.get(name)
-    if not isinstance(value, str) or not (empty or value.strip()):
-        raise bad(f"'{name}' must be {'a string' if empty else 'a non-empty string'}.", name)
-    return value
-
-
-async def _given(context: RequestContext, body: Mapping[str, Any]) -> tuple[Retrieved, ...] | None:
-    named = body.get("evidence")
-    if named is None:
+async def _given(
+    context: RequestContext, evidence: list[Any] | None
+) -> tuple[Retrieved, ...] | None:
+    if evidence is None:
         return None
-    if not isinstance(named, list):
-        raise bad("'evidence' must be a list of passages.", "evidence")
     limits = context.gateway.state.settings.server.limits
-    read = await offload(context.stats.received, read_given, named, limits)
+    read = await offload(context.stats.received, read_given, evidence, limits)
     return tuple(replace(passage, relevance=None) for passage in read)
 
 
-def _indexed(body: Mapping[str, Any], route: Route, given: bool) -> bool:
+def _indexed(source: str | None, route: Route, given: bool) -> bool:
     """Whether to search the index: the request carries no passages, or asks for a search."""
-    source = body.get("from")
-    if source not in (None, "index", "request", "both"):
-        raise bad("'from' must be one of index, request, both.", "from")
     if route.settings.evidence == "index" and given:
         raise bad("This route takes its evidence from the index.", "evidence")
     if source is None:

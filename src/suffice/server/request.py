@@ -35,6 +35,7 @@ from suffice.server.sending import ClientGone, Events, offload, undo_cancellatio
 from suffice.server.telemetry.logs import description_of
 from suffice.server.telemetry.stats import CURRENT_STATS, RequestStats
 from suffice.settings import LimitSettings
+from suffice.validation import Invalid, converted
 
 log = logging.getLogger("suffice.server")
 T = TypeVar("T")
@@ -76,6 +77,14 @@ class RequestContext:
         if not isinstance(value, dict):
             raise bad("The request body must be a JSON object.")
         return value
+
+    async def read(self, shape: type[T]) -> T:
+        """The request body as an object of the schema. Raise 400 if a field is wrong."""
+        try:
+            return converted(await self.object(), shape)
+        except Invalid as problem:
+            message = f"'{problem.field}' must be {problem.allowed}."
+            raise bad(message, problem.field) from None
 
     def spent(self, usage: Mapping[str, Any], price_in: float = 0, price_out: float = 0) -> None:
         """Count an answer's token usage and cost towards the caller's limits."""

@@ -29,7 +29,7 @@ from suffice.errors import (
 from suffice.evidence.inputs import given
 from suffice.gate.gate import Gate
 from suffice.log.setup import ANSWERS, PIPELINE, Setup
-from suffice.serialize import checked, gate
+from suffice.schema import CheckedAnswer, FullGate, tree
 from suffice.settings import Settings
 from suffice.verdict.thresholds import certified
 
@@ -424,8 +424,8 @@ def _check(checker: Checker, row: Mapping[str, Any]) -> dict[str, Any]:
         raise QuestionError('"question" is not a string.', remedy=_ROW)
     if row.get("answer") is None:
         raise AnswerError('The row has no "answer".', remedy=_ROW)
-    found = checked(checker.check(row["answer"], _evidence(row), question))
-    return {name: value for name, value in found.items() if name not in _ELSEWHERE}
+    verdict = tree(CheckedAnswer.of(checker.check(row["answer"], _evidence(row), question)))
+    return {name: value for name, value in verdict.items() if name not in _ELSEWHERE}
 
 
 def _gate(opened: Gate, row: Mapping[str, Any]) -> dict[str, Any]:
@@ -433,7 +433,7 @@ def _gate(opened: Gate, row: Mapping[str, Any]) -> dict[str, Any]:
     if not isinstance(question, str):
         raise QuestionError('The row has no "question".', remedy=_ROW)
     decision = opened.decide(question, given(_evidence(row)))
-    return {"open": decision.open, **gate(decision)}
+    return {"open": decision.open, **tree(FullGate.of(decision))}
 
 
 def _evidence(row: Mapping[str, Any]) -> Any:

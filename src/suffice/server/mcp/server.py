@@ -6,25 +6,21 @@ A model may ignore the results of a tool; to enforce them, use the gateway.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Annotated, Any, Literal, TypeVar, cast
+from typing import Annotated, Any, Literal
 from urllib.parse import quote
 
-from pydantic import ConfigDict, with_config
-from typing_extensions import TypedDict
-
-from suffice import __version__
+from suffice import __version__, schema
 from suffice.access.keys import Role
 from suffice.errors import ExtraMissing, SufficeError
 from suffice.evidence.index import today
 from suffice.evidence.rows import VersionInfo
 from suffice.server.errors import fault_of
-from suffice.server.mcp.tools import ToolCaller, Tools
 from suffice.server.telemetry.stats import StatsListener
 
 try:
     from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
     from mcp.server.mcpserver import Context
-    from mcp.server.mcpserver.exceptions import ResourceNotFoundError, ToolError
+    from mcp.server.mcpserver.exceptions import ResourceNotFoundError
     from mcp.shared.exceptions import MCPError
     from mcp_types import (
         INVALID_PARAMS,
@@ -35,12 +31,10 @@ try:
     )
     from pydantic import Field
 
-    pass
-    from suffice.server.mcp.tools import ToolServer, caller_of, no_role
+    from suffice.server.mcp.tools import ToolCaller, Tools, ToolServer, caller_of, no_role
 except ImportError as problem:
     raise ExtraMissing("The MCP server", "mcp") from problem
 
-T = TypeVar("T")
 DOCUMENT = "suffice://documents/{+name}{?version}"
 _PAGE = 100
 RESOURCES = Role.CALLER
@@ -107,7 +101,7 @@ def _add_asking(server: ToolServer, tools: Tools, who: WhoAsks) -> None:
         context: Context[Any, Any],
         question: Question,
         top: Annotated[int | None, Field(ge=1, le=50, description="Number of passages.")] = None,
-    ) -> SearchResult:
+    ) -> schema.SearchResult:
         """Find passages for a question, with the gate's decision on whether they are sufficient.
 
         Call this first for anything that internal documents, policies or figures may answer. Follow
@@ -115,17 +109,17 @@ def _add_asking(server: ToolServer, tools: Tools, who: WhoAsks) -> None:
         and say what is missing. INSUFFICIENT or REVIEW: do not answer; tell the user `gate.missing`
         and `gate.next_steps`. CONFLICT: show both sides.
         """
-        return _called(SearchResult, tools.search, who(context), question, top)
+        return tools.search(who(context), question, top)
 
     @server.tool_for(Role.CALLER, "Ask", _READS)
-    def ask(context: Context[Any, Any], question: Question) -> Answer:
+    def ask(context: Context[Any, Any], question: Question) -> schema.Answer:
         """Answer a question from the documents, checked and cited, or refuse with reasons.
 
         Call this if you want an answer that can be shown unchanged: `answer` is the only text to
         show, with its citations. If it is null, do not answer: tell the user `reason`, `missing`
         and `next_steps`, and add nothing from memory.
         """
-        return _called(Answer, tools.ask, who(context), question)
+        return tools.ask(who(context), question)
 
     @server.tool_for(Role.CALLER, "Validate a draft", _READS)
     def validate_draft(
@@ -138,7 +132,7 @@ def _add_asking(server: ToolServer, tools: Tools, who: WhoAsks) -> None:
         texts: Annotated[
             list[str], Field(description="Full texts of additional passages, numbered after those.")
         ] = [],  # noqa: B006
-    ) -> Validation:
+    ) -> schema.Validation:
         """Check every claim of a draft against its evidence before the user sees it.
 
         Call this on each answer you wrote from documents. If `verdict` is SERVE, show the draft;
@@ -147,7 +141,7 @@ def _add_asking(server: ToolServer, tools: Tools, who: WhoAsks) -> None:
         UNCHECKED, and validate again. With neither passages nor texts, the evidence comes from a
         search for the question.
         """
-        return _called(Validation, tools.validate, who(context), draft, question, passages, texts)
+        return tools.validate(who(context), draft, question, passages, texts)
 
     @server.tool_for(Role.CALLER, "Report feedback", _ADDS)
     def report_feedback(
@@ -157,13 +151,13 @@ def _add_asking(server: ToolServer, tools: Tools, who: WhoAsks) -> None:
             Literal["up", "down"], Field(description="`up` if it was right, `down` if wrong.")
         ],
         comment: Annotated[str, Field(description="What was right or wrong.")] = "",
-    ) -> Feedback:
+    ) -> schema.StoredFeedback:
         """Store the user's feedback on an answer with its record, for reviewers.
 
         Call this when the user says that an answer, a refusal or a verdict was right or wrong.
         Report the user's view, not your own.
         """
-        return _called(Feedback, tools.feedback, who(context), record, rating, comment)
+        return tools.feedback(who(context), record, rating, comment)
 
 
 def _add_showing(server: ToolServer, tools: Tools, who: WhoAsks) -> None:
@@ -171,12 +165,12 @@ def _add_showing(server: ToolServer, tools: Tools, who: WhoAsks) -> None:
     def show_passage(
         context: Context[Any, Any],
         passage: Annotated[str, Field(description="The passage id, from a search or a citation.")],
-    ) -> ShownPassage:
+    ) -> schema.ShownPassage:
         """Show the full text of a passage, with the version of its document.
 
         Call this to read the source of a citation, or to see whether it is still in force.
         """
-        return _called(ShownPassage, tools.passage, who(context), passage)
+        return tools.passage(who(context), passage)
 
     @server.tool_for(Role.CALLER, "Show a document", _READS)
     def show_document(
@@ -186,13 +180,13 @@ def _add_showing(server: ToolServer, tools: Tools, who: WhoAsks) -> None:
             str, Field(description="The version (default: the version in force).")
         ] = "",
         start: Annotated[int, Field(ge=0, description="Offset of the first character.")] = 0,
-    ) -> ShownDocument:
+    ) -> schema.ShownDocument:
         """Show a version of a document, and list all versions.
 
         Call this if a passage alone is not enough, or to compare the current version with an
         earlier version. Long texts are returned in pages: continue from `next_start`.
         """
-        return _called(ShownDocument, tools.document, who(context), document, version, start)
+        return tools.document(who(context), document, version, start)
 
     @server.resource(
         DOCUMENT,
@@ -242,274 +236,3 @@ def _described(one: VersionInfo) -> str | None:
     status = one.status(today())
     parts = (f"Version {one.version}" if one.version else "", "" if status == "current" else status)
     return ", ".join(filter(None, parts)) or None
-
-
-def _called(kind: type[T], call: Callable[..., dict[str, Any]], *arguments: Any) -> T:
-    """Call a tool. Errors of this package become tool errors, with their remedy."""
-    try:
-        return cast(T, call(*arguments))
-    except SufficeError as problem:
-        raise ToolError(fault_of(problem).message) from problem
-
-
-OPEN = with_config(ConfigDict(extra="allow"))
-Level = Literal["SUFFICIENT", "PARTIAL", "INSUFFICIENT", "CONFLICT", "REVIEW"]
-Action = Literal["SERVE", "CAVEAT", "CONFLICT", "WITHHOLD", "REVIEW"]
-Support = Literal["BACKED", "CONTRADICTED", "UNBACKED", "UNCHECKED"]
-Status = Literal["current", "superseded", "expired", "not yet effective", "retired"]
-
-
-@OPEN
-class Origin(TypedDict):
-    """Where a passage comes from. `passage` is its id, dates are in ISO format."""
-
-    document: str
-    title: str
-    version: str
-    passage: str
-    origin: Literal["indexed", "carried"]
-    heading: list[str]
-    page: int | None
-    effective: str | None
-    expires: str | None
-
-
-@OPEN
-class Quoted(Origin):
-    """A source with a quotation from it."""
-
-    quote: str
-
-
-@OPEN
-class Citation(Quoted):
-    """The source that [n] cites."""
-
-    n: int
-
-
-@OPEN
-class Excluded(Origin):
-    """A passage that was left out, whole or partly, and why."""
-
-    reason: str
-    partly: bool
-
-
-@OPEN
-class Conflict(TypedDict):
-    """Two sources that disagree."""
-
-    score: float
-    ambiguous: bool
-    reason: str
-    sources: list[Quoted]
-
-
-@OPEN
-class Signal(TypedDict):
-    """A number on which the gate's decision is based."""
-
-    name: str
-    value: float | None
-    threshold: float | None
-    note: str
-
-
-@OPEN
-class Gate(TypedDict):
-    """The decision whether the evidence is sufficient."""
-
-    level: Level
-    score: float
-    policy: str
-    tier: str | None
-    reasons: list[str]
-    factors: list[str]
-    missing: list[str]
-    signals: list[Signal]
-    excluded: list[Excluded]
-    conflicts: list[Conflict]
-    next_steps: list[str]
-
-
-@OPEN
-class FoundPassage(Origin):
-    """A passage that a search found."""
-
-    kind: str
-    text: str
-    relevance: float | None
-    keywords: float | None
-    score: float | None
-
-
-@OPEN
-class SearchResult(TypedDict):
-    """Passages and the gate's decision on them."""
-
-    gate: Gate
-    advice: str
-    question: str
-    passages: list[FoundPassage]
-    notes: list[str]
-    record: str | None
-
-
-@OPEN
-class Nearest(TypedDict):
-    """A document related to the question."""
-
-    document: str
-    title: str
-    version: str
-    heading: list[str]
-    origin: Literal["indexed", "carried"]
-    relevance: float | None
-
-
-@OPEN
-class Answer(TypedDict):
-    """The verdict on an answer. Only `answer` may be shown; if it is null, nothing may be shown."""
-
-    question: str
-    verdict: Action
-    answer: str | None
-    highlight: list[str]
-    citations: list[Citation]
-    gate: Gate
-    reason: str
-    missing: list[str]
-    nearest: list[Nearest]
-    next_steps: list[str]
-    confidence: float | None
-    faithfulness: float | None
-    fact_score: float | None
-    grade: str | None
-    route: str | None
-    rescue: str | None
-    drafts: int
-    share_read: float
-    removed: float
-    notes: list[str]
-    record: str | None
-
-
-@OPEN
-class Fact(TypedDict):
-    """A part of a claim."""
-
-    text: str
-    support: Support
-
-
-@OPEN
-class Finding(TypedDict):
-    """One check's judgement of a claim. `passage` is the number used in citations."""
-
-    check: str
-    support: Support
-    code: str | None
-    kind: str | None
-    score: float | None
-    passage: int | None
-    span: list[int] | None
-    reason: str
-    facts: list[Fact]
-
-
-@OPEN
-class Claim(TypedDict):
-    """A statement of a draft, with its character range."""
-
-    text: str
-    span: list[int]
-    cites: list[int]
-    support: Support
-    reason: str
-    findings: list[Finding]
-
-
-@OPEN
-class CheckedPassage(Origin):
-    """A passage that a draft was checked against."""
-
-    n: int
-    text: str
-
-
-@OPEN
-class Validation(TypedDict):
-    """The verdict on a draft, claim by claim."""
-
-    question: str | None
-    answer: str
-    verdict: Action
-    reason: str
-    grade: str | None
-    confidence: float | None
-    faithfulness: float | None
-    fact_score: float | None
-    share_read: float
-    route: str | None
-    claims: list[Claim]
-    passages: list[CheckedPassage]
-    excluded: list[Excluded]
-    notes: list[str]
-    record: str | None
-    gate: Gate | None
-
-
-@OPEN
-class Version(TypedDict):
-    """A version of a document."""
-
-    document: str
-    collection: str
-    title: str
-    version: str
-    key: str
-    status: Status
-    kind: str
-    effective: str | None
-    expires: str | None
-    seen: str | None
-    file_date: str | None
-    access: list[str]
-    passages: int
-
-
-@OPEN
-class ShownPassage(Origin):
-    """The full text of a passage; `of` is the version of its document."""
-
-    text: str
-    kind: str
-    span: list[int]
-    of: Version | None
-
-
-@OPEN
-class VersionName(TypedDict):
-    """A version in the history of a document."""
-
-    version: str
-    key: str
-    status: Status
-
-
-@OPEN
-class ShownDocument(Version):
-    """A version with a page of its text; `next_start` is the start of the next page."""
-
-    text: str
-    characters: int
-    next_start: int | None
-    versions: list[VersionName]
-
-
-@OPEN
-class Feedback(TypedDict):
-    """`record` is the id of the stored feedback."""
-
-    record: str

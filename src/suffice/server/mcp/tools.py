@@ -6,21 +6,24 @@ exist.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import wraps
 from time import perf_counter
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_type_hints
 
+import msgspec
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError, UnexpectedToolError
-from mcp_types import ToolAnnotations
+from mcp_types import CallToolResult, TextContent, ToolAnnotations
 from pydantic import ValidationError
 
-from suffice import serialize as as_json
+from suffice import schema
 from suffice.access.keys import Principal, Role
 from suffice.access.visibility import Reader
 from suffice.engine import Caller, Engine
-from suffice.errors import DocumentMissing, EvidenceError, StoreError
+from suffice.errors import DocumentMissing, EvidenceError, StoreError, SufficeError
 from suffice.evidence.index import Filter, today
 from suffice.evidence.inputs import Given
 from suffice.evidence.library import Library
@@ -29,6 +32,7 @@ from suffice.evidence.search import StoredDocuments
 from suffice.log.log import Log
 from suffice.review.case import Rating
 from suffice.review.review import Review
+from suffice.server.errors import fault_of
 from suffice.server.telemetry.stats import CURRENT_STATS, RequestStats, StatsListener
 from suffice.types import Level, Verdict
 
@@ -76,7 +80,7 @@ class Tools:
     def log(self) -> Log | None:
         return self.engine.log
 
-    def search(self, who: ToolCaller, question: str, top: int | None = None) -> dict[str, Any]:
+    def search(self, who: ToolCaller, question: str, top: int | None = None) -> schema.SearchResult:
         """Search for passages and return them with the gate's decision."""
         caller = self._caller(who)
         search = self.engine.search(caller.allowed, top=top)
@@ -84,16 +88,19 @@ class Tools:
         evidence, decision = pipeline.retrieve_and_gate(question)
         if stats := CURRENT_STATS.get():
             stats.gates.append(decision)
-        return {
-            "gate": as_json.gate(decision),
-            "advice": _ADVICE[decision.level],
-            **as_json.evidence(evidence),
-            "record": decision.record or None,
-        }
+        return schema.SearchResult(
+            gate=schema.FullGate.of(decision),
+            advice=_ADVICE[decision.level],
+            question=evidence.question,
+            passages=tuple(map(schema.FoundPassage.of, evidence)),
+            notes=evidence.notes,
+            record=decision.record or None,
+        )
 
-    def ask(self, who: ToolCaller, question: str) -> dict[str, Any]:
+    def ask(self, who: ToolCaller, question: str) -> schema.Answer:
         """Write, check and cite an answer; return the verdict on it."""
-        return as_json.verdict(_noted(self.engine.pipeline(self._caller(who)).answer(question)))
+        verdict = self.engine.pipeline(self._caller(who)).answer(question)
+        return schema.Answer.of(_noted(verdict))
 
     def validate(
         self,
@@ -102,12 +109,12 @@ class Tools:
         question: str = "",
         passages: Sequence[str] = (),
         texts: Sequence[str] = (),
-    ) -> dict[str, Any]:
+    ) -> schema.Validation:
         """Check a draft, claim by claim, against the passages with these ids, followed by the
         texts. If neither is given, the evidence comes from a search."""
         caller = self._caller(who)
         evidence: list[Given] = [*self._named(who, passages), *texts]
-        gate: dict[str, Any] | None = None
+        gate: schema.FullGate | None = None
         if not evidence:
             if not question.strip():
                 raise EvidenceError(
@@ -116,41 +123,41 @@ class Tools:
                 )
             pipeline = replace(self.engine.pipeline(caller), record=None)
             found, decision = pipeline.retrieve_and_gate(question)
-            gate, evidence = as_json.gate(decision), list(found.items)
+            gate, evidence = schema.FullGate.of(decision), list(found.items)
         checker = self.engine.checker(caller)
         verdict = _noted(checker.check(draft, evidence, question or None))
-        return {**as_json.checked(verdict), "gate": gate}
+        return schema.Validation(**schema.checked_fields(verdict), gate=gate)
 
-    def passage(self, who: ToolCaller, id: str) -> dict[str, Any]:
+    def passage(self, who: ToolCaller, id: str) -> schema.ShownPassage:
         """A passage with its full text and the version of its document."""
         (found,) = self._named(who, [id])
         versions = self._versions(who, found.document)
         known = [one for one in versions if found.id.startswith(f"{one.document}@{one.key}#")]
-        return {
-            **as_json.origin(found),
-            "text": found.text,
-            "kind": found.kind.value,
-            "span": [found.start, found.end],
-            "of": as_json.version(known[0], today()) if known else None,
-        }
+        return schema.ShownPassage(
+            **schema.origin(found),
+            text=found.text,
+            kind=found.kind,
+            span=(found.start, found.end),
+            of=schema.Version.of(known[0], today()) if known else None,
+        )
 
     def document(
         self, who: ToolCaller, name: str, version: str = "", start: int = 0
-    ) -> dict[str, Any]:
+    ) -> schema.ShownDocument:
         """A version of a document (default: in force), a page of its text, and all versions."""
         chosen, text = self.text(who, name, version)
         page = text[start : start + PAGE]
         more = start + PAGE if start + PAGE < len(text) else None
-        return {
-            **as_json.version(chosen, today()),
-            "text": page,
-            "characters": len(text),
-            "next_start": more,
-            "versions": [
-                {"version": one.version, "key": one.key, "status": one.status(today())}
-                for one in self._versions(who, name)
-            ],
-        }
+        return schema.ShownDocument(
+            **schema.version_fields(chosen, today()),
+            text=page,
+            characters=len(text),
+            next_start=more,
+            versions=tuple(
+                schema.VersionName(version.version, version.key, version.status(today()))
+                for version in self._versions(who, name)
+            ),
+        )
 
     def text(self, who: ToolCaller, name: str, version: str = "") -> tuple[VersionInfo, str]:
         """A version of a document with its full text."""
@@ -168,7 +175,7 @@ class Tools:
 
     def feedback(
         self, who: ToolCaller, record: str, rating: str, comment: str = ""
-    ) -> dict[str, Any]:
+    ) -> schema.StoredFeedback:
         """Store feedback on a recorded decision. A caller with a key can rate only its own
         decisions. Other records, and those that the caller may not read, are reported as
         missing."""
@@ -189,7 +196,7 @@ class Tools:
             kept = Review(self.log).feedback(record, Rating(rating), comment, by, reader)
         except StoreError:
             raise unknown from None
-        return {"record": kept}
+        return schema.StoredFeedback(kept)
 
     def documents(self, who: ToolCaller) -> list[VersionInfo]:
         """All documents, each in the version in force, else in its newest version."""
@@ -277,12 +284,26 @@ class ToolServer(MCPServer[Any]):
         """The role that each tool needs. A tool without a role is refused to everyone."""
 
     def tool_for(self, role: Role, title: str, annotations: ToolAnnotations) -> Callable[[F], F]:
-        """Decorator that registers a tool for callers with this role."""
-        register = self.tool(title=title, annotations=annotations)
+        """Decorator that registers a tool for callers with this role. The tool returns an object of
+        the schema; errors of this package become tool errors, with their remedy."""
+        register = self.tool(title=title, annotations=annotations, structured_output=False)
 
         def registered(call: F) -> F:
-            self.roles[call.__name__] = role
-            return register(call)
+            name = call.__name__
+
+            @wraps(call)
+            def tool(*arguments: Any, **named: Any) -> CallToolResult:
+                try:
+                    return _result(call(*arguments, **named))
+                except SufficeError as problem:
+                    raise ToolError(fault_of(problem).message) from problem
+
+            register(tool)
+            self.roles[name] = role
+            described = self._tool_manager.get_tool(name)
+            assert described is not None
+            described.fn_metadata.output_schema = _schema_of(get_type_hints(call)["return"])
+            return call
 
         return registered
 
@@ -324,6 +345,20 @@ class ToolServer(MCPServer[Any]):
         stats = RequestStats(f"/mcp/{tool}", perf_counter())
         stats.caller, stats.team, stats.user = who.name, who.team, who.user
         return stats
+
+
+def _result(value: Any) -> CallToolResult:
+    """An object of the schema as a result: as structured content, and as text."""
+    content = schema.tree(value)
+    text = json.dumps(content, ensure_ascii=False, indent=2)
+    return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=content)
+
+
+def _schema_of(shape: Any) -> dict[str, Any]:
+    """The JSON schema of a result. Its root must be an object, not a reference."""
+    _, definitions = msgspec.json.schema_components([shape], ref_template="#/$defs/{name}")
+    root = definitions.pop(shape.__name__)
+    return {**root, "$defs": definitions}
 
 
 def _explained(problem: ToolError, properties: Mapping[str, Any]) -> str:

@@ -8,7 +8,9 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, Protocol
 
-from suffice import serialize as as_json
+from msgspec import UNSET
+
+from suffice import schema
 from suffice.access.keys import Principal, Role
 from suffice.evidence.search import keywords_note
 from suffice.log.record import new_id
@@ -17,7 +19,7 @@ from suffice.server.errors import ApiError
 from suffice.server.openai.passthrough import beside, finish_of, logprobs_of
 from suffice.server.openai.reply import added
 from suffice.settings import RouteSettings
-from suffice.types import Action, Finding, GateDecision, Verdict
+from suffice.types import Action, GateDecision, Verdict
 from suffice.verdict.assess import ClaimStatus, claim_statuses
 from suffice.verdict.wording import CustomerTexts, releases_draft, render_text, without_withheld
 
@@ -51,36 +53,33 @@ def disclosed(verdict: Verdict, shown: Disclosure) -> Verdict:
     return without_withheld(verdict) if shown is Disclosure.RELEASED else verdict
 
 
-def claims_of(verdict: Verdict, shown: Disclosure = Disclosure.ALL) -> list[dict[str, Any]]:
+def claims_of(verdict: Verdict, shown: Disclosure = Disclosure.ALL) -> tuple[schema.Claim, ...]:
     """Every claim with its span in the draft, its findings and its source."""
     numbers = {passage.id: n for n, passage in enumerate(verdict.evidence.passages, 1)}
     shown = Disclosure.ALL if releases_draft(verdict) else shown
-    return [_claim(status, numbers, shown) for status in claim_statuses(verdict)]
+    return tuple(_claim(status, numbers, shown) for status in claim_statuses(verdict))
 
 
-def _claim(status: ClaimStatus, numbers: Mapping[str, int], shown: Disclosure) -> dict[str, Any]:
+def _claim(status: ClaimStatus, numbers: Mapping[str, int], shown: Disclosure) -> schema.Claim:
     secret = shown is Disclosure.RELEASED
-    return {
-        "text": None if secret else _cut(status.claim.text, shown),
-        "span": [status.claim.start, status.claim.end],
-        "support": status.support.value,
-        "reason": None if secret else status.reason,
-        "findings": [_finding(finding, numbers, secret=secret) for finding in status.findings],
-        "evidence": _evidence(status),
-    }
+    return schema.Claim(
+        text=None if secret else _cut(status.claim.text, shown),
+        span=(status.claim.start, status.claim.end),
+        support=status.support,
+        reason=None if secret else status.reason,
+        findings=tuple(
+            schema.Finding.of(finding, numbers, secret=secret) for finding in status.findings
+        ),
+        evidence=_evidence(status),
+    )
 
 
-def _finding(finding: Finding, numbers: Mapping[str, int], *, secret: bool) -> dict[str, Any]:
-    # Reasons and facts repeat the words and values of the claim.
-    return as_json.finding(finding, numbers) | ({"reason": None, "facts": []} if secret else {})
-
-
-def _evidence(status: ClaimStatus) -> dict[str, Any] | None:
+def _evidence(status: ClaimStatus) -> schema.ClaimSource | None:
     if status.passage is None:
         return None
     n, source = status.passage
     quote = source.text[status.span[0] : status.span[1]] if status.span else None
-    return {"n": n, **as_json.origin(source), "quote": quote}
+    return schema.ClaimSource(n=n, **schema.origin(source), quote=quote)
 
 
 def _cut(text: str, shown: Disclosure) -> str:
@@ -142,18 +141,21 @@ class ReleasedChoice:
         return ours
 
     def _without_verdict(self) -> dict[str, Any]:
-        return {
-            "record": (self.gate.record or None) if self.gate else None,
-            **({"gate": gate_of(self.gate)} if self.gate else {}),
-            "verdict": None,
-            "turn": self.turn,
-            "reason": self.reason,
-            "checked": [],
-            "claims": [],
-            "share_read": 0.0,
-            "sources": [],
-            "notes": [],
-        }
+        fields: dict[str, Any] = schema.tree(
+            schema.Suffice(
+                record=(self.gate.record or None) if self.gate else None,
+                gate=schema.Gate.of(self.gate) if self.gate else UNSET,
+                verdict=None,
+                turn=self.turn,
+                reason=self.reason,
+                checked=(),
+                claims=(),
+                share_read=0.0,
+                sources=(),
+                notes=(),
+            )
+        )
+        return fields
 
     @property
     def others(self) -> dict[str, Any]:
@@ -331,37 +333,35 @@ def framed(model: str) -> dict[str, Any]:
 def suffice_of(verdict: Verdict, shown: Disclosure = Disclosure.RELEASED) -> dict[str, Any]:
     """The `suffice` object: the decision and its reasons."""
     verdict = disclosed(verdict, shown)
-    return {
-        "record": verdict.record or None,
-        "question": verdict.question,
-        "gate": gate_of(verdict.gate),
-        "verdict": verdict.action.value,
-        "reason": verdict.reason,
-        "highlight": list(as_json.highlights(verdict)),
-        "claims": claims_of(verdict, shown),
-        "share_read": round(verdict.share_read, 4),
-        "confidence": as_json.rounded(verdict.confidence),
-        "faithfulness": as_json.rounded(verdict.faithfulness),
-        "sources": [as_json.citation(citation) for citation in verdict.citations],
-        "missing": list(verdict.missing),
-        "nearest": [as_json.source(passage) for passage in verdict.nearest],
-        "rescue": verdict.rescue.value if verdict.rescue else None,
-        "cached": bool(verdict.repeats),
-        "repeats": verdict.repeats or None,
-        "review_url": review_url(verdict),
-        "notes": list(verdict.notes),
-    }
+    shaped: dict[str, Any] = schema.tree(
+        schema.Suffice(
+            record=verdict.record or None,
+            question=verdict.question,
+            gate=schema.Gate.of(verdict.gate),
+            verdict=verdict.action,
+            reason=verdict.reason,
+            highlight=schema.highlights(verdict),
+            claims=claims_of(verdict, shown),
+            share_read=round(verdict.share_read, 4),
+            confidence=schema.rounded(verdict.confidence),
+            faithfulness=schema.rounded(verdict.faithfulness),
+            sources=tuple(map(schema.Citation.of, verdict.citations)),
+            missing=verdict.missing,
+            nearest=tuple(map(schema.Nearest.of, verdict.nearest)),
+            rescue=verdict.rescue,
+            cached=bool(verdict.repeats),
+            repeats=verdict.repeats or None,
+            review_url=review_url(verdict),
+            notes=verdict.notes,
+        )
+    )
+    return shaped
 
 
 def review_url(verdict: Verdict) -> str | None:
     """Where a caller asks for the decision on an answer that was left to a person."""
     held = verdict.action is Action.REVIEW and verdict.record
     return f"/v1/reviews/{verdict.record}" if held else None
-
-
-def gate_of(gate: GateDecision) -> dict[str, Any]:
-    score = round(gate.score, 4)
-    return {"level": gate.level.value, "score": score, "policy": gate.policy}
 
 
 def sufficiency_of(choice: ReleasedChoice) -> dict[str, Any] | None:

@@ -8,7 +8,7 @@ from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from suffice import serialize as as_json
+from suffice import schema
 from suffice.errors import SufficeError
 from suffice.server.openai.completion import AnswerFormat, Disclosure, noted
 from suffice.server.openai.grounded import Grounded
@@ -187,7 +187,9 @@ class LiveChecks:
                 "span": [claim.start, claim.end],
                 "choice": index,
                 "support": support.value,
-                "findings": [as_json.finding(finding, numbers) for finding in of_claim[claim]],
+                "findings": [
+                    schema.tree(schema.Finding.of(finding, numbers)) for finding in of_claim[claim]
+                ],
             }
             kind = "retraction" if support in _AGAINST else "claim"
             yield from self.answer_format.on_finding(index, kind, report)

@@ -12,7 +12,7 @@ from urllib.parse import urlencode
 from starlette.responses import Response
 from starlette.routing import Route
 
-from suffice import serialize as as_json
+from suffice import schema
 from suffice.access.keys import Role
 from suffice.errors import StoreError
 from suffice.log.chain import now
@@ -57,7 +57,7 @@ class RecordView:
 
     decision: Decision | None
     verdict: Verdict | None = None
-    claims: tuple[dict[str, Any], ...] = ()
+    claims: tuple[schema.Claim, ...] = ()
     whole: bool = False
     lacking: str = ""
 
@@ -73,7 +73,7 @@ def record_view(entry: Entry, *, reviewer: bool) -> RecordView:
         return RecordView(decision, whole=reviewer)
     depth = Disclosure.ALL if reviewer else Disclosure.RELEASED
     verdict = disclosed(decision.verdict, depth)
-    claims = tuple(claims_of(decision.verdict, depth)) if decision.verdict.draft else ()
+    claims = claims_of(decision.verdict, depth) if decision.verdict.draft else ()
     return RecordView(decision, verdict, claims, reviewer)
 
 
@@ -94,9 +94,9 @@ def exported(entry: Entry, *, reviewer: bool, audits: bool) -> dict[str, Any]:
     if view.whole:
         return {**line, "fields": entry.fields()}
     if view.verdict is not None:
-        return {**line, "verdict": as_json.verdict(view.verdict)}
-    question = view.decision.evidence.question
-    return {**line, "question": question, "gate": as_json.gate(view.decision.gate)}
+        return {**line, "verdict": schema.tree(schema.Answer.of(view.verdict))}
+    gate = schema.tree(schema.FullGate.of(view.decision.gate))
+    return {**line, "question": view.decision.evidence.question, "gate": gate}
 
 
 _MOST_RAW = 60_000

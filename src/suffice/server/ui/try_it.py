@@ -18,6 +18,7 @@ from typing import Any
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
+from suffice import schema
 from suffice.access.keys import Role
 from suffice.server.endpoints import checked_json
 from suffice.server.openai.answering import Answering
@@ -199,7 +200,7 @@ def _may_see(context: PageContext, route: GatewayRoute) -> Disclosure:
 
 
 def _pretty(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, indent=2, default=str)
+    return json.dumps(schema.tree(value), ensure_ascii=False, indent=2)
 
 
 async def step(context: PageContext) -> Response:
