@@ -69,7 +69,7 @@ def test_a_collection_changes_only_what_it_names(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("gate:\n  polcy: tiers\n", ["unknown key 'gate.polcy'", "policy"]),
+        ("gate:\n  polcy: tiers\n", ["unknown key 'gate.polcy'", "Did you mean 'policy'? Allowed here: bound, "]),
         ("gate:\n  policy: magic\n", ["'gate.policy' is 'magic'", "tiers, coverage"]),
         ("search:\n  top_k: many\n", ["'search.top_k' is 'many'", "a whole number from 1"]),
         ("search:\n  top_k: 2.5\n", ["'search.top_k' is 2.5", "a whole number from 1"]),
@@ -92,6 +92,7 @@ def test_a_collection_changes_only_what_it_names(tmp_path: Path) -> None:
         ("collections:\n  hr:\n    top: 1\n", ["unknown key 'collections.hr.top'", "passages"]),
         ("collections: 3\n", ["'collections' is 3"]),
         ("search:\n  synonyms: a?\n", ["search.synonyms'", "a list of texts"]),
+        ("server: {identity: {labels: {hr: 3}}}\n", ["labels.hr' is 3", "a list of texts"]),
         ("search:\n  synonyms: [1]\n", ["search.synonyms'", "a list of texts"]),
         ("gate:\n  kinds:\n    weights:\n      faq: 1\n", ["weights.faq'", "qa"]),
         ("gate:\n  kinds:\n    weights:\n      qa: 3\n", ["weights.qa' is 3", "from 0 to 2"]),

@@ -25,8 +25,9 @@ from suffice.server.mcp.tools import Caller, Tools
 from suffice.server.openapi import Schema
 from suffice.server.openapi import schemas as components
 from suffice.settings import CollectionSettings, RouteSettings, Settings, UpstreamSettings
-from suffice.settings.checked import ABOUT, given, optional
+from suffice.settings.checked import ABOUT, AtMost
 from suffice.settings.record import WebhookSettings
+from suffice.validation import allowed, optional, required
 
 
 def commands() -> Iterator[str]:
@@ -99,16 +100,17 @@ def _keys(value: Any, where: str) -> Iterator[str]:
 
 def _allowed(hint: Any) -> str:
     if optional(hint):
-        return f"{_allowed(given(hint))}, or empty"
+        return f"{_allowed(required(hint))}, or empty"
     if typing.get_origin(hint) is Annotated:
-        return ", ".join(map(str, typing.get_args(hint)[1:]))
+        orders = [str(limit) for limit in typing.get_args(hint) if isinstance(limit, AtMost)]
+        return ", ".join([allowed(hint), *orders])
     if typing.get_origin(hint) is Literal:
         return ", ".join(f"`{value}`" for value in typing.get_args(hint))
     if hint == Mapping[str, tuple[str, ...]]:
         return "names to lists of names"
     if hint == Mapping[str, str]:
         return "a mapping of names to names"
-    return {str: "text", bool: "true or false", tuple[str, ...]: "a list of texts"}[hint]
+    return allowed(hint)
 
 
 def schemas() -> Iterator[str]:

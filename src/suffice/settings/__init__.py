@@ -12,6 +12,8 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+from msgspec import Meta
+
 from suffice.errors import SettingsError
 from suffice.settings.answer import (
     ROUTES,
@@ -29,7 +31,6 @@ from suffice.settings.checked import (
     AtMost,
     Checked,
     Count,
-    Range,
     Share,
     Weight,
     bad_value,
@@ -114,7 +115,6 @@ __all__ = [
     "MonitorSettings",
     "PassageSettings",
     "QdrantSettings",
-    "Range",
     "ReadSettings",
     "RecordSettings",
     "RerankedSettings",
@@ -157,7 +157,7 @@ class Settings(Checked):
         "for small collections. `qdrant`: a Qdrant server, shared by all machines.",
     )
     qdrant: QdrantSettings = field(default_factory=QdrantSettings)
-    store_wait_seconds: Annotated[float, Range(0, 86400)] = setting(
+    store_wait_seconds: Annotated[float, Meta(ge=0, le=86400)] = setting(
         60.0, "Seconds to wait for another process that writes to the store."
     )
     read: ReadSettings = field(default_factory=ReadSettings)

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Annotated
 
-from suffice.settings.checked import AtMost, Checked, Count, Range, Share, setting
+from msgspec import Meta
+
+from suffice.settings.checked import AtMost, Checked, Count, Share, setting
 from suffice.settings.evidence import FilterSettings, PassageSettings, SearchSettings
 from suffice.settings.gate import GateSettings
 
@@ -14,7 +16,7 @@ from suffice.settings.gate import GateSettings
 class DraftSettings(Checked):
     """How a draft is written: by quoting the evidence or by an LLM."""
 
-    max_blocks: Annotated[int, Range(1, 20)] = setting(
+    max_blocks: Annotated[int, Meta(ge=1, le=20)] = setting(
         2,
         "Extractive drafter: maximum number of blocks in an answer: paragraphs, list items with "
         "their lead-in, table rows with their header.",
@@ -38,23 +40,23 @@ class DraftSettings(Checked):
     key_env: str = setting(
         "OPENAI_API_KEY", "Environment variable that holds the API key of the endpoint."
     )
-    timeout: Annotated[float, Range(0.1, 3600)] = setting(
+    timeout: Annotated[float, Meta(ge=0.1, le=3600)] = setting(
         60.0, "Time limit for one draft, in seconds, including retries and the waits between them."
     )
-    retries: Annotated[int, Range(0, 20)] = setting(2, "Retries of a failed call.")
-    max_evidence_characters: Annotated[int, Range(200, 10_000_000)] = setting(
+    retries: Annotated[int, Meta(ge=0, le=20)] = setting(2, "Retries of a failed call.")
+    max_evidence_characters: Annotated[int, Meta(ge=200, le=10_000_000)] = setting(
         24_000, "Maximum evidence sent to an LLM, in characters."
     )
-    max_tokens: Annotated[int, Range(8, 1_000_000)] = setting(
+    max_tokens: Annotated[int, Meta(ge=8, le=1_000_000)] = setting(
         512, "Token limit for an LLM's draft."
     )
-    revisions: Annotated[int, Range(0, 10)] = setting(
+    revisions: Annotated[int, Meta(ge=0, le=10)] = setting(
         1, "How often a draft that fails its checks is sent back for revision."
     )
-    total_seconds: Annotated[float, Range(0, 86400)] = setting(
+    total_seconds: Annotated[float, Meta(ge=0, le=86400)] = setting(
         120.0, "Time limit for all drafts of one answer, in seconds."
     )
-    total_tokens: Annotated[int, Range(0, 1_000_000_000)] = setting(
+    total_tokens: Annotated[int, Meta(ge=0, le=1_000_000_000)] = setting(
         32_000, "Token limit for all drafts of one answer, including prompts."
     )
 
@@ -174,16 +176,18 @@ class JudgeSettings(Checked):
         "Environment variable that holds the API key of the endpoint. If this and `llm` are "
         "empty: the drafter's key.",
     )
-    timeout: Annotated[float, Range(0.1, 3600)] = setting(
+    timeout: Annotated[float, Meta(ge=0.1, le=3600)] = setting(
         60.0,
         "Time limit for all claims of a draft, in seconds, including retries and the waits "
         "between them.",
     )
-    retries: Annotated[int, Range(0, 20)] = setting(2, "Retries of a failed call.")
-    max_characters: Annotated[int, Range(200, 10_000_000)] = setting(
+    retries: Annotated[int, Meta(ge=0, le=20)] = setting(2, "Retries of a failed call.")
+    max_characters: Annotated[int, Meta(ge=200, le=10_000_000)] = setting(
         24_000, "Character limit for a claim with its evidence. Longer claims are not judged."
     )
-    max_tokens: Annotated[int, Range(8, 1_000_000)] = setting(1_024, "Token limit for a reply.")
+    max_tokens: Annotated[int, Meta(ge=8, le=1_000_000)] = setting(
+        1_024, "Token limit for a reply."
+    )
 
 
 SUBJECT = (

@@ -5,25 +5,27 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from suffice.settings.checked import Checked, Count, Range, Share, setting
+from msgspec import Meta
+
+from suffice.settings.checked import Checked, Count, Share, setting
 
 
 @dataclass(frozen=True, slots=True)
 class ReadSettings(Checked):
     """Limits on the files that are read."""
 
-    max_bytes: Annotated[int, Range(1, 1 << 40)] = setting(
+    max_bytes: Annotated[int, Meta(ge=1, le=1 << 40)] = setting(
         20_000_000, "Maximum size of a file, in bytes. Larger files are refused."
     )
-    max_characters: Annotated[int, Range(1, 1 << 40)] = setting(
+    max_characters: Annotated[int, Meta(ge=1, le=1 << 40)] = setting(
         50_000_000,
         "Maximum length of the text of a file, in characters: a Word file, a PDF and a table can "
         "hold far more text than bytes.",
     )
-    seconds: Annotated[float, Range(0.1, 86_400)] = setting(
+    seconds: Annotated[float, Meta(ge=0.1, le=86_400)] = setting(
         60.0, "Maximum time to read a file. A process of its own reads it, which is then killed."
     )
-    memory_bytes: Annotated[int, Range(1 << 27, 1 << 40)] = setting(
+    memory_bytes: Annotated[int, Meta(ge=1 << 27, le=1 << 40)] = setting(
         512_000_000,
         "Maximum memory of that process, in bytes. Enforced on Linux.",
     )
@@ -33,7 +35,7 @@ class ReadSettings(Checked):
 class PassageSettings(Checked):
     """How documents are split into passages."""
 
-    max_tokens: Annotated[int, Range(32, 8192)] = setting(
+    max_tokens: Annotated[int, Meta(ge=32, le=8192)] = setting(
         256,
         "Maximum length of a passage, in embedder tokens, including the title and headings that "
         "are embedded with it.",
@@ -53,15 +55,17 @@ class EmbedderSettings(Checked):
     key_env: str = setting(
         "OPENAI_API_KEY", "Environment variable that holds the API key of the endpoint."
     )
-    threads: Annotated[int, Range(0, 256)] = setting(
+    threads: Annotated[int, Meta(ge=0, le=256)] = setting(
         0, "Number of threads for the embedder. 0: one per core, at most 4."
     )
-    window_tokens: Annotated[int, Range(16, 1_000_000)] = setting(
+    window_tokens: Annotated[int, Meta(ge=16, le=1_000_000)] = setting(
         512,
         "Maximum length of a text sent to the endpoint, in tokens of the built-in tokenizer. "
         "Longer texts are sent in parts.",
     )
-    timeout: Annotated[float, Range(0.1, 3600)] = setting(30.0, "Seconds to wait for the endpoint.")
+    timeout: Annotated[float, Meta(ge=0.1, le=3600)] = setting(
+        30.0, "Seconds to wait for the endpoint."
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,12 +79,12 @@ class SearchSettings(Checked):
     candidates: Count = setting(
         100, "Number of candidates that the dense and the keyword search each contribute."
     )
-    rerank: Annotated[int, Range(0, 100)] = setting(
+    rerank: Annotated[int, Meta(ge=0, le=100)] = setting(
         16,
         "Number of passages that the verifier reads to order them, of those the index finds first. "
         "0: the scores of the index decide.",
     )
-    reading: Annotated[int, Range(0, 20_000)] = setting(
+    reading: Annotated[int, Meta(ge=0, le=20_000)] = setting(
         2000,
         "Characters of a passage with its neighbours: those of its section, and those of the next "
         "sections that were found too. 0: a passage is returned as it is stored.",
@@ -95,7 +99,7 @@ class SearchSettings(Checked):
         "that the documents may use: at most one short call per question. `auto`: unless the "
         "search is sure of its result. Without an LLM (`draft.llm`), never.",
     )
-    rewrite_seconds: Annotated[float, Range(0.1, 3600)] = setting(
+    rewrite_seconds: Annotated[float, Meta(ge=0.1, le=3600)] = setting(
         10.0, "Seconds to wait for these queries. Without them, the question alone is searched for."
     )
     synonyms: tuple[str, ...] = setting(
@@ -118,16 +122,18 @@ class QdrantSettings(Checked):
         "QDRANT_API_KEY", "Environment variable that holds the API key of the server."
     )
     prefix: str = setting("suffice-", "Beginning of the names of the collections on the server.")
-    timeout: Annotated[float, Range(1, 3600)] = setting(30.0, "Seconds to wait for the server.")
-    parallel: Annotated[int, Range(1, 64)] = setting(
+    timeout: Annotated[float, Meta(ge=1, le=3600)] = setting(
+        30.0, "Seconds to wait for the server."
+    )
+    parallel: Annotated[int, Meta(ge=1, le=64)] = setting(
         4, "Number of requests that write to the index at the same time."
     )
-    shards: Annotated[int, Range(0, 1000)] = setting(
+    shards: Annotated[int, Meta(ge=0, le=1000)] = setting(
         0,
         "Number of shards of a new collection. 0: the server decides. With several shards, BM25 "
         "counts words by shard, so scores differ slightly from those of one machine.",
     )
-    replicas: Annotated[int, Range(1, 32)] = setting(
+    replicas: Annotated[int, Meta(ge=1, le=32)] = setting(
         1, "Number of copies of each shard of a new collection."
     )
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Literal
 
-from suffice.settings.checked import AtMost, Checked, Count, Range, Share, Weight, setting
+from msgspec import Meta
+
+from suffice.settings.checked import AtMost, Checked, Count, Share, Weight, setting
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,18 +34,18 @@ class LlmSettings(Checked):
     )
     band_high: Share = setting(0.8, "Upper end of the band, inclusive.")
     total_calls: Count = setting(8, "Maximum number of calls for one request.")
-    total_tokens: Annotated[int, Range(100, 1_000_000_000)] = setting(
+    total_tokens: Annotated[int, Meta(ge=100, le=1_000_000_000)] = setting(
         64_000, "Token budget for one request, including prompts."
     )
-    total_seconds: Annotated[float, Range(0.1, 86_400)] = setting(
+    total_seconds: Annotated[float, Meta(ge=0.1, le=86_400)] = setting(
         60.0,
         "Time budget for one request, in seconds, including retries and the waits between them.",
     )
-    max_tokens: Annotated[int, Range(16, 1_000_000)] = setting(
+    max_tokens: Annotated[int, Meta(ge=16, le=1_000_000)] = setting(
         4_096, "Token limit for one reply. Raise it for a reasoning model."
     )
-    retries: Annotated[int, Range(0, 20)] = setting(1, "Retries of a failed call.")
-    cache_size: Annotated[int, Range(0, 10_000_000)] = setting(
+    retries: Annotated[int, Meta(ge=0, le=20)] = setting(1, "Retries of a failed call.")
+    cache_size: Annotated[int, Meta(ge=0, le=10_000_000)] = setting(
         4_096, "Number of LLM judgements cached in memory. 0: none."
     )
 
@@ -72,7 +74,7 @@ class VerifierSettings(Checked):
         "Languages that your own model reads. `any`: no text is refused because of its "
         "language. The built-in verifiers read English only.",
     )
-    threads: Annotated[int, Range(0, 256)] = setting(
+    threads: Annotated[int, Meta(ge=0, le=256)] = setting(
         0, "Number of threads for the verifier. 0: one per core, at most 4."
     )
     strong: bool = setting(
@@ -110,7 +112,7 @@ class CoverageSettings(Checked):
     partial: Annotated[Share, AtMost("sufficient")] = setting(
         0.5, "Minimum score for the evidence to be partially sufficient."
     )
-    recency_days: Annotated[int, Range(0, 1_000_000)] = setting(
+    recency_days: Annotated[int, Meta(ge=0, le=1_000_000)] = setting(
         365, "Age in days at which a passage becomes stale. 0: never."
     )
     require_embeddings: bool = setting(
@@ -132,7 +134,7 @@ class BoundSettings(Checked):
     """The gate opens if a lower confidence bound on mean relevance reaches the threshold."""
 
     threshold: Share = setting(0.30, "Minimum value of the lower bound on mean relevance.")
-    delta: Annotated[float, Range(1e-6, 0.5)] = setting(
+    delta: Annotated[float, Meta(ge=1e-6, le=0.5)] = setting(
         0.05, "Error probability of the confidence bound."
     )
     inequality: Literal[
@@ -152,7 +154,7 @@ class BoundSettings(Checked):
         "Half-width of the range of a score, for Azuma's inequality. 0: estimate it from the "
         "scores; the reason then says so.",
     )
-    variance: Annotated[float, Range(0, 0.25)] = setting(
+    variance: Annotated[float, Meta(ge=0, le=0.25)] = setting(
         0.0,
         "Variance of the scores, for Bernstein's inequality. 0: estimate it from the scores; "
         "the reason then says so.",
@@ -225,7 +227,7 @@ class KindSettings(Checked):
 class DiversitySettings(Checked):
     """Deduplication, and the optional rule that the evidence must contain a fact."""
 
-    duplicate_overlap: Annotated[float, Range(0.5, 1)] = setting(
+    duplicate_overlap: Annotated[float, Meta(ge=0.5, le=1)] = setting(
         0.8, "Passages that share at least this fraction of their wording count as one."
     )
     require_fact: bool = setting(
@@ -244,7 +246,7 @@ class ConflictSettings(Checked):
 
     enabled: bool = setting(True, "Look for contradictions among the passages.")
     threshold: Share = setting(0.8, "Minimum score for a conflict to be reported.")
-    max_passages: Annotated[int, Range(2, 100)] = setting(
+    max_passages: Annotated[int, Meta(ge=2, le=100)] = setting(
         10, "Number of passages to compare, best first."
     )
     same_text_overlap: Share = setting(

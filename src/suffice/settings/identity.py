@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
-from suffice.settings.checked import ABOUT, Checked, Range, bad_value, setting
+from msgspec import Meta
+
+from suffice.settings.checked import ABOUT, Checked, bad_value, setting
 
 ALGORITHMS = (
     *("RS256", "RS384", "RS512", "PS256", "PS384", "PS512"),
@@ -27,7 +29,7 @@ class SignedHeaderSettings(Checked):
         "Environment variable that holds the shared secret, at least 32 characters. For "
         "rotation, it may hold several, separated by spaces. Empty: signed headers are refused.",
     )
-    window_seconds: Annotated[float, Range(1, 86_400)] = setting(
+    window_seconds: Annotated[float, Meta(ge=1, le=86_400)] = setting(
         300.0, "Maximum difference between the timestamp and the gateway's clock, in seconds."
     )
 
@@ -58,10 +60,10 @@ class TokenSettings(Checked):
         "groups",
         "Claim that lists the groups. A dotted path names a nested claim: `realm_access.roles`.",
     )
-    leeway_seconds: Annotated[float, Range(0, 600)] = setting(
+    leeway_seconds: Annotated[float, Meta(ge=0, le=600)] = setting(
         30.0, "Tolerated clock difference when a token's times are checked, in seconds."
     )
-    refresh_seconds: Annotated[float, Range(10, 86_400)] = setting(
+    refresh_seconds: Annotated[float, Meta(ge=10, le=86_400)] = setting(
         3_600.0,
         "Seconds between reads of a JWKS URL. A token with an unknown key id causes an earlier "
         "read.",
@@ -131,13 +133,13 @@ class SiteSettings(Checked):
     """The review site under `/ui`, and how long people stay signed in."""
 
     enabled: bool = setting(True, "Serve the review site under `/ui`.")
-    idle_minutes: Annotated[float, Range(1, 43_200)] = setting(
+    idle_minutes: Annotated[float, Meta(ge=1, le=43_200)] = setting(
         60.0, "Minutes without a request after which a person must sign in again."
     )
-    session_hours: Annotated[float, Range(0.1, 2_160)] = setting(
+    session_hours: Annotated[float, Meta(ge=0.1, le=2_160)] = setting(
         12.0, "Hours after which a person must sign in again in any case."
     )
-    sign_in_attempts: Annotated[int, Range(1, 100)] = setting(
+    sign_in_attempts: Annotated[int, Meta(ge=1, le=100)] = setting(
         5,
         "Failed attempts for an account from one address before further attempts must wait, twice "
         "as long each time, up to 15 minutes. If an account fails as often from all addresses "

@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 import typing
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, TypeVar
+
+import msgspec
 
 from suffice.errors import SettingsError
-from suffice.settings.checked import (
-    READ_ONLY,
-    AtMost,
-    Count,
-    Share,
-    bad_value,
-    given,
-    hints_of,
-    not_allowed,
-    optional,
-    orders,
-)
+from suffice.settings.checked import READ_ONLY, AtMost, Count, Share, bad_value, orders
+from suffice.validation import allowed, hints_of, optional, required
 
 ENV_PREFIX = "SUFFICE_"
 
@@ -81,11 +74,7 @@ def build(shape: type[T], raw: Any, origin: str, where: str, base: T | None = No
     hints = hints_of(kind)
     for key in raw:
         if key not in hints:
-            levels = " Separate levels with two underscores." if origin == "environment" else ""
-            raise SettingsError(
-                f"{origin}: unknown key '{_join(where, key)}'.",
-                remedy=f"Allowed here: {', '.join(sorted(hints))}.{levels}",
-            )
+            raise _unknown(str(key), hints, origin, where)
     _refuse_read_only(kind, raw, origin, where)
     start = base if base is not None else shape()
     changes = {
@@ -109,6 +98,16 @@ def build(shape: type[T], raw: Any, origin: str, where: str, base: T | None = No
     return changed
 
 
+def _unknown(key: str, known: Collection[str], origin: str, where: str) -> SettingsError:
+    nearest = difflib.get_close_matches(key, known, n=1)
+    meant = f"Did you mean '{nearest[0]}'? " if nearest else ""
+    levels = " Separate levels with two underscores." if origin == "environment" else ""
+    return SettingsError(
+        f"{origin}: unknown key '{_join(where, key)}'.",
+        remedy=f"{meant}Allowed here: {', '.join(sorted(known))}.{levels}",
+    )
+
+
 def _refuse_read_only(kind: Any, raw: Mapping[str, Any], origin: str, where: str) -> None:
     """Refuse a value for a setting that only the program sets; an empty value is ignored."""
     for item in fields(kind):
@@ -123,51 +122,41 @@ def _value(hint: Any, raw: Any, origin: str, where: str, base: Any) -> Any:
     """Convert a raw value to its type, or raise a SettingsError that lists the allowed values."""
     if raw is None and optional(hint):
         return None
-    hint = given(hint)
+    hint = required(hint)
     if is_dataclass(hint) and isinstance(hint, type):
         return build(hint, raw, origin, where, base=base)
-    if typing.get_origin(hint) is Annotated:
-        if allowed := not_allowed(hint, raw):
-            raise bad_value(origin, where, raw, allowed)
-        return typing.get_args(hint)[0](raw)
-    if typing.get_origin(hint) is Literal:
-        if allowed := not_allowed(hint, raw):
-            raise bad_value(origin, where, raw, allowed)
-        return raw
-    if hint is str and isinstance(raw, str | int | float) and not isinstance(raw, bool):
-        return str(raw)
-    if hint is bool and isinstance(raw, bool):
-        return raw
-    if hint == tuple[str, ...]:
-        if not isinstance(raw, list) or not all(isinstance(entry, str) for entry in raw):
-            raise bad_value(origin, where, raw, "a list of texts")
-        return tuple(raw)
-    if hint == Mapping[str, str]:
-        if not isinstance(raw, dict) or not all(isinstance(entry, str) for entry in raw.values()):
-            raise bad_value(origin, where, raw, "a mapping of names to names")
-        return {str(name): value for name, value in raw.items()}
-    if hint == Mapping[str, tuple[str, ...]]:
-        return _lists(raw, origin, where)
     if typing.get_origin(hint) is Mapping:
-        if not isinstance(raw, dict):
-            raise bad_value(origin, where, raw, "a mapping of names to settings")
-        shape = typing.get_args(hint)[1]
-        return {
-            str(name): build(shape, tree, origin, _join(where, str(name)))
-            for name, tree in raw.items()
-        }
-    raise bad_value(origin, where, raw, {str: "text", bool: "true or false"}.get(hint, str(hint)))
+        return _mapping(typing.get_args(hint)[1], raw, origin, where)
+    try:
+        return msgspec.convert(_as_meant(hint, raw), hint)
+    except msgspec.ValidationError:
+        raise bad_value(origin, where, raw, allowed(hint)) from None
 
 
-def _lists(raw: Any, origin: str, where: str) -> dict[str, tuple[str, ...]]:
-    """A mapping of names to lists of names; a single name becomes a list."""
+def _as_meant(hint: Any, raw: Any) -> Any:
+    """YAML reads `2.10` as a number where a text is meant, and `7.0` is a whole number."""
+    if hint is str and isinstance(raw, int | float) and not isinstance(raw, bool):
+        return str(raw)
+    kind = typing.get_args(hint)[0] if typing.get_origin(hint) is Annotated else hint
+    return int(raw) if kind is int and isinstance(raw, float) and raw.is_integer() else raw
+
+
+def _mapping(shape: Any, raw: Any, origin: str, where: str) -> dict[str, Any]:
+    """A mapping of names to groups, names or lists of names. A single name becomes a list."""
+    lists = shape == tuple[str, ...]
     if not isinstance(raw, dict):
-        raise bad_value(origin, where, raw, "a mapping of names to lists of names")
-    listed = {str(key): [one] if isinstance(one, str) else one for key, one in raw.items()}
-    for key, names in listed.items():
-        if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-            raise bad_value(origin, f"{where}.{key}", names, "a name or a list of names")
-    return {key: tuple(names) for key, names in listed.items()}
+        values = "lists of names" if lists else "names" if shape is str else "settings"
+        raise bad_value(origin, where, raw, f"a mapping of names to {values}")
+    return {
+        str(name): _value(
+            shape,
+            [entry] if lists and isinstance(entry, str) else entry,
+            origin,
+            _join(where, str(name)),
+            None,
+        )
+        for name, entry in raw.items()
+    }
 
 
 def _join(where: str, key: str) -> str:

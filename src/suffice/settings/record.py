@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
-from suffice.settings.checked import Checked, Range, Share, bad_value, setting
+from msgspec import Meta
+
+from suffice.settings.checked import Checked, Share, bad_value, setting
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,10 +18,10 @@ class SignSettings(Checked):
     destinations: tuple[str, ...] = setting(
         (), "Where checkpoints are written: files, URLs or other stores."
     )
-    every_records: Annotated[int, Range(0, 1_000_000_000)] = setting(
+    every_records: Annotated[int, Meta(ge=0, le=1_000_000_000)] = setting(
         1_000, "Write a checkpoint after this many records. 0: no record limit."
     )
-    every_minutes: Annotated[float, Range(0, 1_000_000)] = setting(
+    every_minutes: Annotated[float, Meta(ge=0, le=1_000_000)] = setting(
         60.0, "Write a checkpoint after this many minutes. 0: no time limit."
     )
 
@@ -47,7 +49,7 @@ class RecordSettings(Checked):
     mask_patterns: tuple[str, ...] = setting(
         (), "Regular expressions whose matches are masked before a record is written."
     )
-    retention_days: Annotated[int, Range(0, 100_000)] = setting(
+    retention_days: Annotated[int, Meta(ge=0, le=100_000)] = setting(
         0, "Days after which `suffice audit retain` erases the contents of records. 0: never."
     )
     review_sample: Share = setting(
@@ -107,15 +109,17 @@ class WebhookSettings(Checked):
         "question and the released answer. `all`: also reasons, withheld drafts, comments and "
         "reviewers' words.",
     )
-    attempts: Annotated[int, Range(1, 100)] = setting(
+    attempts: Annotated[int, Meta(ge=1, le=100)] = setting(
         10, "Number of attempts, after which a delivery is kept for `suffice webhooks retry`."
     )
-    backoff_seconds: Annotated[float, Range(0.01, 3600)] = setting(
+    backoff_seconds: Annotated[float, Meta(ge=0.01, le=3600)] = setting(
         5.0,
         "Seconds to wait after the first failed attempt. The wait doubles each time, up to an "
         "hour, with random jitter.",
     )
-    timeout: Annotated[float, Range(0.1, 300)] = setting(10.0, "Seconds to wait for the receiver.")
+    timeout: Annotated[float, Meta(ge=0.1, le=300)] = setting(
+        10.0, "Seconds to wait for the receiver."
+    )
 
     def __post_init__(self) -> None:
         Checked.__post_init__(self)
@@ -127,7 +131,7 @@ class WebhookSettings(Checked):
         return event in self.events or event.partition(".")[0] in self.events
 
 
-Days = Annotated[int, Range(1, 1_000)]
+Days = Annotated[int, Meta(ge=1, le=1_000)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +139,7 @@ class MailSettings(Checked):
     """E-mail for alarms and for a suspended guarantee."""
 
     host: str = setting("", "SMTP server. Empty: no e-mail.")
-    port: Annotated[int, Range(1, 65_535)] = setting(587, "Port of the SMTP server.")
+    port: Annotated[int, Meta(ge=1, le=65_535)] = setting(587, "Port of the SMTP server.")
     security: Literal["starttls", "tls", "none"] = setting(
         "starttls",
         "How the connection is encrypted: after STARTTLS, from the start (often port 465), or not. "
@@ -150,7 +154,7 @@ class MailSettings(Checked):
     password_env: str = setting("", "Environment variable that holds the password.")
     sender: str = setting("", "Sender address.")
     to: tuple[str, ...] = setting((), "Addresses that receive the e-mail.")
-    timeout: Annotated[float, Range(0.1, 300)] = setting(
+    timeout: Annotated[float, Meta(ge=0.1, le=300)] = setting(
         10.0, "Seconds to wait for the SMTP server."
     )
 
@@ -160,10 +164,10 @@ class MonitorSettings(Checked):
     """What is monitored, and when an alarm is raised."""
 
     enabled: bool = setting(True, "Run the monitor in the background of the gateway.")
-    every_seconds: Annotated[float, Range(0.1, 86_400)] = setting(
+    every_seconds: Annotated[float, Meta(ge=0.1, le=86_400)] = setting(
         15.0, "Seconds between reads of the log."
     )
-    level: Annotated[float, Range(1e-6, 0.5)] = setting(
+    level: Annotated[float, Meta(ge=1e-6, le=0.5)] = setting(
         0.01, "Probability that a test ever raises a false alarm, however often it is evaluated."
     )
     window_days: Days = setting(7, "Days over which a metric is averaged.")
@@ -174,7 +178,7 @@ class MonitorSettings(Checked):
     fact_score_drop: Share = setting(
         0.05, "Drop in mean fact score above which an alarm may be raised."
     )
-    withhold_ratio: Annotated[float, Range(1, 1_000)] = setting(
+    withhold_ratio: Annotated[float, Meta(ge=1, le=1_000)] = setting(
         2.0, "Multiple of the baseline withhold rate above which an alarm may be raised."
     )
     deep_share: Share = setting(
@@ -182,12 +186,12 @@ class MonitorSettings(Checked):
         "Share of drafted answers that the strongest available verifier checks again in the "
         "background.",
     )
-    weekly_served: Annotated[int, Range(0, 100_000)] = setting(
+    weekly_served: Annotated[int, Meta(ge=0, le=100_000)] = setting(
         10,
         "Number of random served answers sent for review each week. None if "
         "`record.review_sample` already samples them.",
     )
-    weekly_withheld: Annotated[int, Range(0, 100_000)] = setting(
+    weekly_withheld: Annotated[int, Meta(ge=0, le=100_000)] = setting(
         10, "Number of random withheld answers sent for review each week."
     )
     mail: MailSettings = field(default_factory=MailSettings)

@@ -8,9 +8,11 @@ from enum import StrEnum
 from string import Formatter
 from typing import Annotated, Any, Literal
 
+from msgspec import Meta
+
 from suffice.errors import SettingsError
 from suffice.settings.answer import CollectionSettings
-from suffice.settings.checked import ABOUT, Checked, Count, Range, bad_value, setting
+from suffice.settings.checked import ABOUT, Checked, Count, bad_value, setting
 from suffice.settings.identity import IdentitySettings, SiteSettings
 from suffice.settings.reader import build
 from suffice.settings.record import WebhookSettings
@@ -74,7 +76,7 @@ class UpstreamSettings(Checked):
     key_env: str = setting(
         "", "Environment variable that holds the upstream's API key. Empty: no key is sent."
     )
-    weight: Annotated[int, Range(0, 1000)] = setting(
+    weight: Annotated[int, Meta(ge=0, le=1000)] = setting(
         1,
         "Share of the requests, relative to the weights of the other upstreams. 0: only called if "
         "the others fail.",
@@ -88,7 +90,7 @@ class UpstreamSettings(Checked):
         default_factory=dict,
         metadata={ABOUT: "Maps the model names of the route to those of this upstream."},
     )
-    first_token_seconds: Annotated[float, Range(0, 86_400)] = setting(
+    first_token_seconds: Annotated[float, Meta(ge=0, le=86_400)] = setting(
         0,
         "Seconds to wait for the first token of a stream, or for a whole reply, before the next "
         "upstream is called. 0: as long as the route's `timeout` allows.",
@@ -99,10 +101,10 @@ class UpstreamSettings(Checked):
 class BreakerSettings(Checked):
     """When a failing upstream is skipped. Applies to routes with `upstreams`."""
 
-    faults: Annotated[int, Range(0, 1000)] = setting(
+    faults: Annotated[int, Meta(ge=0, le=1000)] = setting(
         5, "Consecutive failures after which an upstream is skipped. 0: never."
     )
-    seconds: Annotated[float, Range(0.01, 86_400)] = setting(
+    seconds: Annotated[float, Meta(ge=0.01, le=86_400)] = setting(
         30.0, "Seconds before a single request tries the upstream again."
     )
 
@@ -122,7 +124,7 @@ def checked_upstreams(upstream: str, upstreams: Mapping[str, UpstreamSettings]) 
         )
 
 
-Seconds = Annotated[float, Range(0.01, 86_400)]
+Seconds = Annotated[float, Meta(ge=0.01, le=86_400)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,51 +139,51 @@ class LimitSettings(Checked):
     body_seconds: Seconds = setting(
         60.0, "Seconds a caller has to send the whole request body. A slower one gets 408."
     )
-    body_bytes: Annotated[int, Range(1_000, 1 << 32)] = setting(
+    body_bytes: Annotated[int, Meta(ge=1_000, le=1 << 32)] = setting(
         20_000_000, "Maximum size of a request body, in bytes."
     )
-    upload_bytes: Annotated[int, Range(1_000, 1 << 32)] = setting(
+    upload_bytes: Annotated[int, Meta(ge=1_000, le=1 << 32)] = setting(
         50_000_000,
         "Maximum size of a request that uploads documents, in bytes. `read.max_bytes` limits "
         "each file.",
     )
     upload_files: Count = setting(20, "Maximum number of files that one request may upload.")
-    header_bytes: Annotated[int, Range(1_024, 1 << 24)] = setting(
+    header_bytes: Annotated[int, Meta(ge=1_024, le=1 << 24)] = setting(
         65_536, "Maximum size of the request headers, in bytes."
     )
-    evidence_characters: Annotated[int, Range(1, 1 << 32)] = setting(
+    evidence_characters: Annotated[int, Meta(ge=1, le=1 << 32)] = setting(
         1_000_000, "Maximum evidence in a request, in characters."
     )
     evidence_passages: Count = setting(200, "Maximum evidence in a request, in passages.")
-    passage_characters: Annotated[int, Range(1_000, 1 << 32)] = setting(
+    passage_characters: Annotated[int, Meta(ge=1_000, le=1 << 32)] = setting(
         100_000, "Maximum length of a passage in a request, in characters."
     )
     evidence_numbers: Count = setting(
         20_000, "Maximum evidence in a request, in numbers (runs of digits)."
     )
-    draft_characters: Annotated[int, Range(1_000, 1 << 24)] = setting(
+    draft_characters: Annotated[int, Meta(ge=1_000, le=1 << 24)] = setting(
         100_000,
         "Maximum length of a draft, in characters. A longer draft is withheld unchecked, and "
         "its stream ends at the limit.",
     )
-    max_choices: Annotated[int, Range(1, 128)] = setting(
+    max_choices: Annotated[int, Meta(ge=1, le=128)] = setting(
         8, "Maximum value of `n`, the number of choices in a request."
     )
-    requests_per_minute: Annotated[float, Range(0, 1e9)] = setting(
+    requests_per_minute: Annotated[float, Meta(ge=0, le=1e9)] = setting(
         0, "Requests per minute for each key. 0: no limit."
     )
-    requests_per_day: Annotated[float, Range(0, 1e12)] = setting(
+    requests_per_day: Annotated[float, Meta(ge=0, le=1e12)] = setting(
         0, "Requests per day (24 hours) for each key. 0: no limit."
     )
-    requests_per_month: Annotated[float, Range(0, 1e12)] = setting(
+    requests_per_month: Annotated[float, Meta(ge=0, le=1e12)] = setting(
         0, "Requests per month (30 days) for each key. 0: no limit."
     )
-    concurrent: Annotated[int, Range(0, 1_000_000)] = setting(
+    concurrent: Annotated[int, Meta(ge=0, le=1_000_000)] = setting(
         0,
         "Concurrent requests for each key, counted per process. 0: half of "
         "`server.capacity.max_requests`, so that no key can take all places.",
     )
-    concurrent_per_address: Annotated[int, Range(0, 1_000_000)] = setting(
+    concurrent_per_address: Annotated[int, Meta(ge=0, le=1_000_000)] = setting(
         0,
         "Concurrent requests from each client address (IPv6: /64 network), counted per process. 0: "
         "half of `server.capacity.max_requests`. Behind a reverse proxy, all requests come from "
@@ -192,19 +194,19 @@ class LimitSettings(Checked):
         "Connections from each client address that wait for request headers, counted per process. "
         "Beyond it, the one that has waited the longest is closed.",
     )
-    tokens_per_minute: Annotated[float, Range(0, 1e12)] = setting(
+    tokens_per_minute: Annotated[float, Meta(ge=0, le=1e12)] = setting(
         0, "Tokens per minute for each key. 0: no limit."
     )
-    tokens_per_day: Annotated[float, Range(0, 1e15)] = setting(
+    tokens_per_day: Annotated[float, Meta(ge=0, le=1e15)] = setting(
         0, "Tokens per day for each key. 0: no limit."
     )
-    tokens_per_month: Annotated[float, Range(0, 1e15)] = setting(
+    tokens_per_month: Annotated[float, Meta(ge=0, le=1e15)] = setting(
         0, "Tokens per month (30 days) for each key. 0: no limit."
     )
-    cost_per_day: Annotated[float, Range(0, 1e12)] = setting(
+    cost_per_day: Annotated[float, Meta(ge=0, le=1e12)] = setting(
         0, "Cost per day for each key, at the prices of the routes. 0: no limit."
     )
-    cost_per_month: Annotated[float, Range(0, 1e12)] = setting(
+    cost_per_month: Annotated[float, Meta(ge=0, le=1e12)] = setting(
         0, "Cost per month (30 days) for each key, at the prices of the routes. 0: no limit."
     )
 
@@ -213,7 +215,7 @@ class LimitSettings(Checked):
 class WorkSettings(Checked):
     """How much work a process accepts. Beyond these limits, a new request is refused with 429."""
 
-    threads: Annotated[int, Range(0, 256)] = setting(
+    threads: Annotated[int, Meta(ge=0, le=256)] = setting(
         0, "Number of inference threads. 0: four per core, at most 16."
     )
     max_queued: Count = setting(64, "Maximum number of tasks that wait for an inference thread.")
@@ -361,10 +363,10 @@ class RouteSettings(Checked):
     timeout: Seconds = setting(120.0, "Seconds to wait for the upstream's reply.")
     gate_seconds: Seconds = setting(60.0, "Seconds the search and the gate may take.")
     check_seconds: Seconds = setting(60.0, "Seconds the checks of an answer may take.")
-    price_in: Annotated[float, Range(0, 1e6)] = setting(
+    price_in: Annotated[float, Meta(ge=0, le=1e6)] = setting(
         0, "Price per million prompt tokens, for `cost_per_day`."
     )
-    price_out: Annotated[float, Range(0, 1e6)] = setting(
+    price_out: Annotated[float, Meta(ge=0, le=1e6)] = setting(
         0, "Price per million completion tokens, for `cost_per_day`."
     )
     own: CollectionSettings | None = setting(
@@ -382,7 +384,9 @@ class ServerSettings(Checked):
     """How the gateway is reached and run."""
 
     host: str = setting("127.0.0.1", "Address to listen on.")
-    port: Annotated[int, Range(0, 65_535)] = setting(8080, "Port to listen on. 0: any free port.")
+    port: Annotated[int, Meta(ge=0, le=65_535)] = setting(
+        8080, "Port to listen on. 0: any free port."
+    )
     keys: Literal["auto", "required"] = setting(
         "auto",
         "Whether callers need a key. `auto`: yes, unless the gateway is reachable only from "
@@ -399,7 +403,7 @@ class ServerSettings(Checked):
         "documents. `auto`: if a key with the role `librarian` exists, so that documents can be "
         "uploaded.",
     )
-    workers: Annotated[int, Range(1, 256)] = setting(1, "Number of server processes.")
+    workers: Annotated[int, Meta(ge=1, le=256)] = setting(1, "Number of server processes.")
     timeout: Seconds = setting(600.0, "Time limit for a whole request, in seconds.")
     keep_alive_seconds: Seconds = setting(
         10.0, "Seconds between the comments that keep an idle stream open."
