@@ -69,7 +69,10 @@ def test_a_collection_changes_only_what_it_names(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("gate:\n  polcy: tiers\n", ["unknown key 'gate.polcy'", "Did you mean 'policy'? Allowed here: bound, "]),
+        (
+            "gate:\n  polcy: tiers\n",
+            ["unknown key 'gate.polcy'", "Did you mean 'policy'? Allowed here: bound, "],
+        ),
         ("gate:\n  policy: magic\n", ["'gate.policy' is 'magic'", "tiers, coverage"]),
         ("search:\n  top_k: many\n", ["'search.top_k' is 'many'", "a whole number from 1"]),
         ("search:\n  top_k: 2.5\n", ["'search.top_k' is 2.5", "a whole number from 1"]),

@@ -17,7 +17,6 @@ from msgspec import Meta
 from suffice.errors import SettingsError
 from suffice.settings.answer import (
     ROUTES,
-    SUBJECT,
     ChecksSettings,
     CollectionSettings,
     DraftSettings,
@@ -138,10 +137,9 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class Settings(Checked):
-    """All settings. An entry of `collections` overrides passages, search, gate, draft, filter,
-    checks, verdict, subject and judge for one collection."""
+@dataclass(frozen=True)
+class SharedSettings(Checked):
+    """The store, its index and the models, which all collections share."""
 
     store: str = setting(
         "suffice.db", "Path of the SQLite store, or the URL of a PostgreSQL database."
@@ -163,15 +161,13 @@ class Settings(Checked):
     read: ReadSettings = field(default_factory=ReadSettings)
     embedder: EmbedderSettings = field(default_factory=EmbedderSettings)
     verifier: VerifierSettings = field(default_factory=VerifierSettings)
-    passages: PassageSettings = field(default_factory=PassageSettings)
-    search: SearchSettings = field(default_factory=SearchSettings)
-    gate: GateSettings = field(default_factory=GateSettings)
-    draft: DraftSettings = field(default_factory=DraftSettings)
-    filter: FilterSettings = field(default_factory=FilterSettings)
-    checks: ChecksSettings = field(default_factory=ChecksSettings)
-    verdict: VerdictSettings = field(default_factory=VerdictSettings)
-    subject: str = setting("", SUBJECT)
-    judge: JudgeSettings = field(default_factory=JudgeSettings)
+
+
+@dataclass(frozen=True)
+class Settings(CollectionSettings, SharedSettings):
+    """All settings: those that all collections share, and those of a collection, which an entry of
+    `collections` overrides for one collection."""
+
     record: RecordSettings = field(default_factory=RecordSettings)
     monitor: MonitorSettings = field(default_factory=MonitorSettings)
     server: ServerSettings = field(default_factory=ServerSettings)
@@ -182,8 +178,11 @@ class Settings(Checked):
 
     def collection(self, name: str) -> CollectionSettings:
         """The settings that apply to one collection."""
-        general = {item.name: getattr(self, item.name) for item in fields(CollectionSettings)}
-        return self.collections.get(name, CollectionSettings(**general))
+        return self.collections.get(name) or self._general()
+
+    def _general(self) -> CollectionSettings:
+        groups = {item.name: getattr(self, item.name) for item in fields(CollectionSettings)}
+        return CollectionSettings(**groups)
 
 
 def read_settings(

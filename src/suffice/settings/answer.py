@@ -190,12 +190,6 @@ class JudgeSettings(Checked):
     )
 
 
-SUBJECT = (
-    "What the documents are about, in one to three words, such as the name of the product. Search "
-    "and gate read it before a question that does not name it."
-)
-
-
 @dataclass(frozen=True, slots=True)
 class CollectionSettings(Checked):
     """How the documents of one collection are split, searched, gated, drafted from and checked."""
@@ -207,7 +201,11 @@ class CollectionSettings(Checked):
     filter: FilterSettings = field(default_factory=FilterSettings)
     checks: ChecksSettings = field(default_factory=ChecksSettings)
     verdict: VerdictSettings = field(default_factory=VerdictSettings)
-    subject: str = setting("", SUBJECT)
+    subject: str = setting(
+        "",
+        "What the documents are about, in one to three words, such as the name of the product. "
+        "Search and gate read it before a question that does not name it.",
+    )
     judge: JudgeSettings = field(default_factory=JudgeSettings)
 
     @property
