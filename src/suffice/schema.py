@@ -32,7 +32,7 @@ REFERENCE = "#/components/schemas/{name}"
 
 
 def tree(value: Any) -> Any:
-    """The value as plain dictionaries, lists, texts and numbers."""
+    """The value as plain dictionaries, sequences, texts and numbers."""
     return msgspec.to_builtins(value)
 
 
@@ -709,7 +709,9 @@ class CheckRequest(Struct, frozen=True, kw_only=True):
     """An answer to check against its evidence. `uncited`: it carries no marks like [1]."""
 
     answer: Text
-    evidence: Passages | None
+    evidence: Annotated[
+        list[Any], words("a list of the passages the answer is based on", items=_PASSAGE)
+    ]
     question: Question | None = None
     uncited: bool | None = None
     route: Text | None = None

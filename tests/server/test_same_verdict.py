@@ -150,7 +150,8 @@ async def held_back(
         answer = await Answering.of(context(work), route(script), asked).whole()
     except ApiError as fault:
         return None if "contains no text" in fault.message else []
-    return [suffice_of(verdict, Disclosure.ALL) for verdict in answer.verdicts]
+    shown = [suffice_of(verdict, Disclosure.ALL) for verdict in answer.verdicts]
+    return cast(list[dict[str, Any]], json.loads(json.dumps(shown)))
 
 
 async def signalled(

@@ -204,13 +204,11 @@ async def check(context: RequestContext) -> Response:
     """Check an answer against its evidence."""
     request = await context.read(schema.CheckRequest)
     route = _route(context, request.route)
-    given = await _given(context, request.evidence)
+    given = await _given(context, request.evidence) or ()
     most = context.gateway.state.settings.server.limits.draft_characters
     if len(request.answer) > most:
         limit = f"{most:,} characters (server.limits.draft_characters)"
         raise too_large(f"'answer' exceeds the limit of {limit}.", "answer")
-    if given is None:
-        raise bad("'evidence' is missing: send the passages the answer is based on.", "evidence")
     checker = route.checker(context.caller, uncited=bool(request.uncited))
     seconds = route.settings.check_seconds
     call = context.gateway.work.run_within(
