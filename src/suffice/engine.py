@@ -218,7 +218,7 @@ class Engine:
         """The settings with the thresholds in force, and the certificates that are suspended."""
         if self._library is None:
             return settings, frozenset()
-        from suffice.log.setup import settings_in_force, suspended_certificates
+        from suffice.log.suspension import settings_in_force, suspended_certificates
 
         database = self._library.store.database
         suspended = suspended_certificates(settings, self.settings, database)

@@ -19,7 +19,8 @@ import httpx2
 from suffice.errors import SettingsError, StoreError
 from suffice.log.decision import GAP, QUEUE, VERDICT, role_of, subject_of
 from suffice.log.follower import Cursor, Follower, add_cursors
-from suffice.log.record import Entry, find, lines
+from suffice.log.record import Entry, lines
+from suffice.log.stored import find
 from suffice.review.case import DECIDED, FEEDBACK
 from suffice.settings.record import WebhookSettings
 from suffice.sql import sa

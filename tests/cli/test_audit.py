@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from suffice.cli import cli
-from suffice.cli.asking import RecordOption
+from suffice.cli.recording import RecordOption
 from suffice.errors import SettingsError, SourceMissing, StoreDamaged, StoreError, StoreMissing
 from suffice.settings import RecordSettings, Settings
 

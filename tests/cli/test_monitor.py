@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 from suffice.cli import cli
 from suffice.lab.golden import golden_runs
 from suffice.log.log import Log
-from suffice.log.record import RecordFilter
+from suffice.log.stored import RecordFilter
 from suffice.sql.database import Database
 from tests.conftest import HANDBOOK
 from tests.lab.monitor.stream import answer, certificate, refusal, write

@@ -11,8 +11,8 @@ import pytest
 from suffice.log import erasure as erase
 from suffice.log.decision import Filing
 from suffice.log.log import Log
-from suffice.log.record import RecordFilter
 from suffice.log.setup import Setup
+from suffice.log.stored import RecordFilter
 from suffice.sql.database import Database
 from tests.log import examples as some
 from tests.log.commitments import proves

@@ -16,8 +16,9 @@ from suffice.errors import SettingsError, StoreError, StoreFull, StoreUnreachabl
 from suffice.log.chain import timestamp
 from suffice.log.decision import Filing, decision_of
 from suffice.log.log import Log
-from suffice.log.record import Record, RecordFilter, new_id
+from suffice.log.record import Record, new_id
 from suffice.log.setup import Setup
+from suffice.log.stored import RecordFilter
 from suffice.log.tables import CHECKPOINTS, FOLLOWERS, HEAD, RECORDS
 from suffice.settings import RecordSettings
 from suffice.sql.database import Database

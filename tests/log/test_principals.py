@@ -16,7 +16,7 @@ from sqlalchemy import delete, inspect, select
 from suffice.access.keys import ALL, LIMITS, Principal, Principals, Role, Team, Teams
 from suffice.errors import PrincipalError, StoreError
 from suffice.log.log import Log
-from suffice.log.record import RecordFilter
+from suffice.log.stored import RecordFilter
 from suffice.log.tables import HEAD, PRINCIPALS, RECORDS
 from suffice.settings import RecordSettings
 from suffice.sql.database import Database

@@ -13,10 +13,10 @@ from sqlalchemy import not_, select
 
 from suffice.access.visibility import Reader
 from suffice.errors import LabelsError, ReviewError, StoreError
-from suffice.log.decision import Decision, Filing, decision_of, has_record_about, subject_in
+from suffice.log.decision import Decision, Filing, decision_of
 from suffice.log.log import Log, Why
-from suffice.log.record import RecordFilter
 from suffice.log.setup import Setup
+from suffice.log.stored import RecordFilter, has_record_about, subject_in
 from suffice.log.tables import RECORDS
 from suffice.log.trace import Trace
 from suffice.review.case import DECIDED, Act, Rating

@@ -9,7 +9,7 @@ import pytest
 
 from suffice.access.visibility import Reader
 from suffice.errors import ReviewError, ReviewTaken
-from suffice.log.record import RecordFilter
+from suffice.log.stored import RecordFilter
 from suffice.review.actions import (
     Assign,
     Judge,

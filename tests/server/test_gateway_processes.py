@@ -18,7 +18,7 @@ import httpx2
 
 from suffice.errors import ReviewTaken
 from suffice.log.log import Log
-from suffice.log.record import RecordFilter
+from suffice.log.stored import RecordFilter
 from suffice.review.case import Act
 from suffice.review.review import Review
 from suffice.testing import ScriptedUpstream, says

@@ -19,7 +19,7 @@ from suffice.evidence.library import Library
 from suffice.lab.monitor.monitor import Monitor
 from suffice.log.log import Log, Recorder
 from suffice.log.replay import replay
-from suffice.log.setup import Status
+from suffice.log.suspension import Status
 from suffice.models.catalog import open_embedder, open_verifier
 from suffice.settings import (
     CollectionSettings,

@@ -17,16 +17,17 @@ from rich.text import Text
 
 from suffice.access.quotas import forget_user
 from suffice.cli import as_json as to_json
-from suffice.cli.asking import user
 from suffice.cli.options import Options, of_store, shared
+from suffice.cli.recording import user
 from suffice.cli.show import plain
 from suffice.errors import SettingsError, SufficeError
 from suffice.log.chain import now, timestamp
 from suffice.log.checkpoints import destination, make_key, read_public
 from suffice.log.decision import decision_of
 from suffice.log.log import PAGE
-from suffice.log.record import Entry, RecordFilter
+from suffice.log.record import Entry
 from suffice.log.replay import Replayed, record_verification
+from suffice.log.stored import RecordFilter
 from suffice.log.verify import Verified
 from suffice.log.writer import FIELDS
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import click
 
 from suffice.cli import as_json as to_json
-from suffice.cli.asking import RecordOption, open_log_of, recorded, show_record
 from suffice.cli.options import TIER, Options, shared
+from suffice.cli.recording import RecordOption, open_log_of, recorded, show_record
 from suffice.cli.show_verdict import show_checked
 from suffice.engine import Caller, Engine
 from suffice.errors import AnswerError, SourceMissing, SufficeError

@@ -7,7 +7,6 @@ from dataclasses import replace
 import click
 
 from suffice.cli import as_json as to_json
-from suffice.cli.asking import librarian
 from suffice.cli.options import (
     Options,
     check_collection,
@@ -15,6 +14,7 @@ from suffice.cli.options import (
     naming_options,
     piped,
 )
+from suffice.cli.recording import librarian
 from suffice.cli.show import show_report, show_text, show_versions
 from suffice.errors import DocumentMissing, SourceMissing
 from suffice.evidence.index import today

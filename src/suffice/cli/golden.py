@@ -20,8 +20,9 @@ from rich.text import Text
 from suffice import schema
 from suffice.access.visibility import Reader
 from suffice.cli import as_json as to_json
-from suffice.cli.asking import RECORD_RUN, bring_in, record_run, user
+from suffice.cli.asking import bring_in
 from suffice.cli.options import LLM, MODEL, Options, check_collection, common
+from suffice.cli.recording import RECORD_RUN, record_run, user
 from suffice.cli.show import plain, uncovered
 from suffice.engine import Caller, Engine
 from suffice.errors import SettingsError, StoreMissing
@@ -45,7 +46,7 @@ from suffice.lab.golden import junit as junit_of
 from suffice.lab.monitor.gaps import MOST_WORDINGS, Answered, Topic, backlog
 from suffice.log.chain import now, timestamp
 from suffice.log.log import PAGE, Log
-from suffice.log.record import RecordFilter
+from suffice.log.stored import RecordFilter
 from suffice.pipeline import Pipeline
 from suffice.review.review import Review
 from suffice.text.one_line import one_line

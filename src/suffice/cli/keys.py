@@ -14,8 +14,8 @@ from rich.text import Text
 
 from suffice.access.keys import ALL, LIMITS, Principal, Principals, Role, Team, Teams
 from suffice.cli import as_json as to_json
-from suffice.cli.asking import user
 from suffice.cli.options import Options, of_store
+from suffice.cli.recording import user
 from suffice.cli.show import plain
 from suffice.errors import SettingsError
 from suffice.log.chain import now, timestamp

@@ -20,7 +20,7 @@ from suffice.lab.monitor.monitor import Monitor
 from suffice.lab.monitor.report import report_of
 from suffice.lab.monitor.worker import MonitorWorker
 from suffice.log.log import Log
-from suffice.log.setup import Status
+from suffice.log.suspension import Status
 from suffice.settings import MonitorSettings, Settings
 
 Tree = Mapping[str, Any]

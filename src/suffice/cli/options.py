@@ -10,19 +10,21 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property, wraps
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from suffice.cli.progress import bars
 from suffice.errors import CollectionMissing, StoreMissing
-from suffice.evidence.ingest import Progress
-from suffice.evidence.library import Library
 from suffice.evidence.sources import check_source, is_url
-from suffice.evidence.store import Store, cache_folder
-from suffice.log.log import Log
 from suffice.settings import Settings, read_settings
-from suffice.sql.database import Database
+
+if TYPE_CHECKING:  # commands that open no store work without its packages
+    from suffice.evidence.ingest import Progress
+    from suffice.evidence.library import Library
+    from suffice.evidence.store import Store
+    from suffice.log.log import Log
+    from suffice.sql.database import Database
 
 F = TypeVar("F", bound=Callable[..., Any])
 Command = Callable[..., int]
@@ -48,6 +50,8 @@ class Options:
 
     def database(self, *, create: bool = False) -> Database:
         """The store's database; it is closed when the command ends."""
+        from suffice.sql.database import Database
+
         with naming_options():
             database = Database.open(
                 self.store or self.settings.store,
@@ -59,6 +63,8 @@ class Options:
 
     def log(self) -> Log:
         """The store's log. It is closed when the command ends, before the database."""
+        from suffice.log.log import Log
+
         log = Log(self.database(), self.settings.record)
         click.get_current_context().call_on_close(log.close)
         return log
@@ -144,6 +150,8 @@ def open_library(
     settings: Settings, store: str | None, docs: str | None = None, *, create: bool = False
 ) -> Library:
     """Open the given store, else with `--docs` a cached store, else the configured store."""
+    from suffice.evidence.library import Library
+
     if docs is not None and docs != "-":
         check_source(docs)
     if store is None and docs is not None:
@@ -173,4 +181,6 @@ def cached_store(docs: str | Path) -> Path:
     """The store for `--docs` in the cache folder, one for each document folder."""
     source = docs if is_url(docs) else Path(docs).resolve()
     digest = hashlib.sha256(os.fsencode(source)).hexdigest()[:16]
+    from suffice.evidence.store import cache_folder
+
     return cache_folder() / digest / "suffice.db"

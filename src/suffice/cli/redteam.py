@@ -14,7 +14,6 @@ from rich import box
 from rich.console import RenderableType
 from rich.table import Table
 
-from suffice.cli.asking import RECORD_RUN, record_run, user
 from suffice.cli.figures import Figures, percent, print_figures
 from suffice.cli.options import (
     LLM,
@@ -24,6 +23,7 @@ from suffice.cli.options import (
     shared,
     with_options,
 )
+from suffice.cli.recording import RECORD_RUN, record_run, user
 from suffice.cli.show import plain
 from suffice.errors import SourceMissing
 from suffice.settings import Settings

@@ -19,8 +19,8 @@ from rich.text import Text
 from suffice import schema
 from suffice.access.visibility import Reader
 from suffice.cli import as_json as to_json
-from suffice.cli.asking import user
 from suffice.cli.options import Options, of_store
+from suffice.cli.recording import user
 from suffice.cli.show import origin, plain, show_gate, uncovered
 from suffice.cli.show_verdict import show_verdict
 from suffice.evidence.index import Filter
@@ -28,7 +28,8 @@ from suffice.evidence.store import Store
 from suffice.log.chain import timestamp
 from suffice.log.decision import Decision, Filing
 from suffice.log.log import PAGE, Log, Why
-from suffice.log.record import Entry, RecordFilter
+from suffice.log.record import Entry
+from suffice.log.stored import RecordFilter
 from suffice.log.trace import Trace
 from suffice.review.case import Act, Case, Rating
 from suffice.review.gaps import Gap

@@ -9,8 +9,8 @@ import click
 
 from suffice import schema
 from suffice.cli import as_json as to_json
-from suffice.cli.asking import show_record
 from suffice.cli.options import Options, of_store
+from suffice.cli.recording import show_record
 from suffice.cli.show import show_gate
 from suffice.cli.show_verdict import show_checked, show_verdict
 from suffice.log.decision import UNGATED, Decision, decision_of

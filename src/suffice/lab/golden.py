@@ -23,7 +23,8 @@ from suffice.lab.eval.outcomes import SERVED, asked
 from suffice.lab.eval.rows import TEXT, TRUTH, Kind, numbered_rows, or_null
 from suffice.lab.eval.run_record import run_record
 from suffice.log.log import Log
-from suffice.log.record import Entry, Record, RecordFilter
+from suffice.log.record import Entry, Record
+from suffice.log.stored import RecordFilter
 from suffice.types import Action, Verdict
 
 _NAMES = tuple(action.value for action in Action)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import types
 import typing
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from datetime import date
 from enum import Enum
@@ -17,11 +17,8 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeVar, Union
 
 from suffice.errors import StoreError
-from suffice.log.record import Entry, Record, entry_of, find, new_id
-from suffice.log.tables import RECORDS
+from suffice.log.record import Entry, Record, new_id
 from suffice.log.trace import Trace
-from suffice.sql import sa
-from suffice.text.storable import is_storable
 from suffice.types import Claim, Draft, Evidence, GateDecision, Level, Passage, Source, Verdict
 from suffice.verdict.decide import nearest
 
@@ -358,14 +355,6 @@ def _read_verdict(
 
 
 QUEUE = "queue"
-_AFTER = "/"
-"""The character after the full stop: ids that start with `ID.` lie between `ID.` and `ID/`."""
-# Built once: building a statement takes longer than running it.
-_ABOUT = (
-    sa.select(RECORDS)
-    .where(RECORDS.c.id > sa.bindparam("after"), RECORDS.c.id < sa.bindparam("before"))
-    .order_by(RECORDS.c.sequence)
-)
 
 
 def about(
@@ -397,43 +386,3 @@ def record_missing(name: str) -> StoreError:
         f"There is no record '{name}' in the log.",
         remedy="To list records, run: suffice audit show",
     )
-
-
-def find_decision(connection: sa.Connection, name: str) -> Entry:
-    """Find the record of a decision by its id, its number, or the id of a record about it."""
-    if not is_storable(name):
-        raise record_missing(name)
-    found = find(connection, subject_of(name))
-    if found.kind not in (VERDICT, GATE) and "." in found.id:
-        found = find(connection, subject_of(found.id))
-    if found.kind not in (VERDICT, GATE):
-        raise StoreError(
-            f"Record {found.id} has the kind '{found.kind}' and contains no decision.",
-            remedy=f"Use a record of the kind '{VERDICT}' or '{GATE}'.",
-        )
-    return found
-
-
-def all_about(connection: sa.Connection, id: str) -> list[Entry]:
-    """All records about a record, in order."""
-    rows = connection.execute(_ABOUT, {"after": f"{id}.", "before": f"{id}{_AFTER}"})
-    return [entry_of(row) for row in rows]
-
-
-def subject_in(table: sa.FromClause, suffix: str) -> sa.ColumnElement[Any]:
-    """SQL for the id of the record that a row is about: its own id without the suffix."""
-    return sa.func.substr(table.c.id, 1, sa.func.length(table.c.id) - len(suffix))
-
-
-def has_record_about(
-    subject: sa.ColumnElement[Any], kinds: Collection[str], but: str = ""
-) -> sa.ColumnElement[bool]:
-    """SQL condition: a record of one of the kinds concerns `subject` in a role other than `but`."""
-    other = RECORDS.alias()
-    within = sa.and_(other.c.id > subject + ".", other.c.id < subject + _AFTER)
-    # concat("") keeps the database from using the index on kinds: few records are about a subject,
-    # but many have the kind.
-    chosen = sa.and_(within, other.c.kind.concat("").in_(list(kinds)))
-    if but:
-        chosen = sa.and_(chosen, other.c.id.not_like(f"%.{but}.%"))
-    return sa.exists(sa.select(other.c.sequence).where(chosen).correlate_except(other))

@@ -17,7 +17,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Generic, TypeVar
 
-from suffice.log.record import Entry, entry_of
+from suffice.log.record import Entry
+from suffice.log.stored import entry_of
 from suffice.log.tables import FOLLOWERS, RECORDS
 from suffice.sql import sa
 from suffice.sql.database import Database

@@ -22,9 +22,10 @@ from suffice.log.chain import Clock, now
 from suffice.log.checkpoints import Checkpoint, Schedule, Signer
 from suffice.log.decision import QUEUE, Filing, of_gate, of_verdict
 from suffice.log.erasure import Eraser
-from suffice.log.record import Entry, Record, RecordFilter, find
-from suffice.log.record import entries as stored_entries
-from suffice.log.record import page as stored_page
+from suffice.log.record import Entry, Record
+from suffice.log.stored import RecordFilter, find
+from suffice.log.stored import entries as stored_entries
+from suffice.log.stored import page as stored_page
 from suffice.log.trace import Trace
 from suffice.log.verify import Progress, Verified, verify
 from suffice.log.writer import Head, Prepare, Writer, head_of, seal

@@ -9,10 +9,8 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from suffice.errors import StoreDamaged, StoreError
+from suffice.errors import StoreDamaged
 from suffice.log.chain import canonical, digest, parse
-from suffice.log.tables import RECORDS
-from suffice.sql import sa
 
 _NAME = re.compile(r"[a-z][a-z_]{0,39}\Z")
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"  # Crockford's base 32, without ambiguous letters
@@ -145,11 +143,6 @@ def without_fields(text: str, names: Collection[str]) -> str:
     return "\n".join(left)
 
 
-_PORTION = 200
-_DIGITS = 18
-"""Maximum number of digits of a sequence number."""
-
-
 @dataclass(frozen=True, slots=True)
 class Entry:
     """A sealed record."""
@@ -189,80 +182,3 @@ class Entry:
         present = {line.key for line in lines(self.payload)}
         committed = commitments(self.manifest or "")
         return tuple(key.rstrip("!") for key in committed if key not in present)
-
-
-def entry_of(row: sa.Row[Any]) -> Entry:
-    return Entry(
-        row.sequence,
-        row.id,
-        row.time,
-        row.clock,
-        row.kind,
-        row.caller or "",
-        row.tag or "",
-        row.root,
-        row.seal,
-        row.link,
-        row.payload,
-        row.manifest,
-    )
-
-
-def find(connection: sa.Connection, name: str) -> Entry:
-    """Find a record by its id or number."""
-    number = name.isdecimal() and len(name) <= _DIGITS
-    column = RECORDS.c.sequence if number else RECORDS.c.id
-    query = sa.select(RECORDS).where(column == (int(name) if number else name))
-    row = connection.execute(query).first()
-    if row is None:
-        raise StoreError(
-            f"There is no record '{name}' in the log.",
-            remedy="To list records, run: suffice audit show",
-        )
-    return entry_of(row)
-
-
-@dataclass(frozen=True, slots=True)
-class RecordFilter:
-    """A selection of records by kind, caller, time (`since` inclusive, `until` exclusive, in the
-    log's format) and number (`first` inclusive, `before` exclusive)."""
-
-    kind: str = ""
-    caller: str = ""
-    since: str = ""
-    until: str = ""
-    first: int | None = None
-    before: int | None = None
-
-    def narrowed(self, query: sa.Select[Any]) -> sa.Select[Any]:
-        table = RECORDS.c
-        for wanted, condition in (
-            (self.kind, table.kind == self.kind),
-            (self.caller, table.caller == self.caller),
-            (self.since, table.time >= self.since),
-            (self.until, table.time < self.until),
-        ):
-            query = query.where(condition) if wanted else query
-        if self.first is not None:
-            query = query.where(table.sequence >= self.first)
-        return query if self.before is None else query.where(table.sequence < self.before)
-
-
-def page(connection: sa.Connection, choice: RecordFilter, most: int) -> list[Entry]:
-    """The newest `most` selected records, newest first. For the next page, set `before` to the
-    number of the last one."""
-    query = choice.narrowed(sa.select(RECORDS)).order_by(RECORDS.c.sequence.desc()).limit(most)
-    return [entry_of(row) for row in connection.execute(query)]
-
-
-def entries(connection: sa.Connection, choice: RecordFilter) -> Iterator[Entry]:
-    """All selected records, oldest first."""
-    last = choice.first - 1 if choice.first is not None else 0
-    while True:
-        query = choice.narrowed(sa.select(RECORDS)).where(RECORDS.c.sequence > last)
-        rows = connection.execute(query.order_by(RECORDS.c.sequence).limit(_PORTION)).all()
-        if not rows:
-            return
-        for row in rows:
-            yield entry_of(row)
-        last = rows[-1].sequence

@@ -22,8 +22,9 @@ from suffice.gate.gate import Gate, GateResult
 from suffice.gate.policies.coverage import Coverage
 from suffice.log.decision import UNGATED, Decision, decision_of, plain
 from suffice.log.log import Log
-from suffice.log.record import Entry, Record, RecordFilter, page
+from suffice.log.record import Entry, Record
 from suffice.log.setup import PIPELINE, Setup, setup_of, versions
+from suffice.log.stored import RecordFilter, page
 from suffice.log.verify import Verified
 from suffice.models.catalog import open_embedder, open_verifier
 from suffice.models.embedder import Embedder

@@ -5,13 +5,11 @@ A setup is a separate record. It is written once, and decisions refer to it by i
 
 from __future__ import annotations
 
-import json
 import platform
 import re
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
@@ -20,12 +18,9 @@ from urllib.parse import urlsplit
 from suffice.errors import StoreError
 from suffice.log.chain import canonical, digest
 from suffice.log.decision import Filing, plain, value_of
-from suffice.log.follower import read_cursor
 from suffice.log.record import Record
 from suffice.settings import CollectionSettings, EmbedderSettings, Settings, VerifierSettings
-from suffice.sql.database import Database
-from suffice.verdict.thresholds import SERVE_ONLY, Thresholds, certified, read_thresholds
-from suffice.verdict.thresholds import in_force as thresholds_of
+from suffice.verdict.thresholds import certified
 
 if TYPE_CHECKING:
     from suffice.log.record import Entry
@@ -123,74 +118,3 @@ def _without_secrets(settings: Any) -> Any:
         judge=replace(judge, llm=_USER.sub("", judge.llm)),
         verdict=replace(verdict, gap_webhook=host),
     )
-
-
-MONITOR = "monitor"
-"""The cursor of the monitor; its state is JSON, empty at first."""
-
-
-class Status(StrEnum):
-    NONE = "none"
-    """No certificate is configured, so nothing is guaranteed."""
-    ACTIVE = "active"
-    SUSPENDED = "suspended"
-
-
-@dataclass(frozen=True, slots=True)
-class Guarantee:
-    """The state of the guarantee, since when and why. `certificate` is the id of its file."""
-
-    status: Status = Status.NONE
-    since: str = ""
-    why: str = "No certificate is configured (verdict.thresholds_file)."
-    certificate: str = ""
-
-
-def suspended_in(tree: Mapping[str, Any]) -> tuple[Guarantee, ...]:
-    """The suspended guarantees in a stored state of the monitor."""
-    listed = tree.get("suspended")
-    if listed is not None:
-        return value_of(tuple[Guarantee, ...], listed)
-    # States of older versions have one guarantee and no list.
-    found = value_of(Guarantee, tree["guarantee"])
-    return (found,) if found.status is Status.SUSPENDED else ()
-
-
-def strict_thresholds(certified: Thresholds) -> Thresholds:
-    """The thresholds while the guarantee is suspended: for each, the stricter of certified and
-    default."""
-    return certified.stricter(default_thresholds(certified))
-
-
-def default_thresholds(certified: Thresholds | None) -> Thresholds:
-    """The default thresholds, for answers of the actions that the certificate covers."""
-    return thresholds_of(CollectionSettings(), certified.served if certified else SERVE_ONLY)
-
-
-def suspended(own: CollectionSettings, certified: Thresholds) -> CollectionSettings:
-    """The settings while the guarantee of their certificate is suspended. They no longer name the
-    certificate, so records do not either."""
-    found = strict_thresholds(certified).apply(own)
-    return replace(found, verdict=replace(found.verdict, thresholds_file="", certificate=""))
-
-
-def suspended_certificates(
-    own: CollectionSettings, settings: Settings, database: Database
-) -> frozenset[str]:
-    """The ids of the certificates whose guarantee is suspended in this store; none if `own` names
-    no certificate, or if nothing is monitored."""
-    if not settings.monitor.enabled or not own.verdict.thresholds_file:
-        return frozenset()
-    with database.reading() as connection:
-        state = read_cursor(connection, MONITOR).state
-    tree = json.loads(state) if state else {"suspended": []}
-    return frozenset(guarantee.certificate for guarantee in suspended_in(tree))
-
-
-def settings_in_force(own: CollectionSettings, held: frozenset[str]) -> CollectionSettings:
-    """The settings with stricter thresholds if their certificate is among those that are suspended;
-    otherwise `own` itself."""
-    if not held or not own.verdict.thresholds_file:
-        return own
-    id, certified = read_thresholds(own.verdict.thresholds_file)
-    return suspended(own, certified) if id in held else own

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from itertools import islice
 
 from suffice.access.visibility import Reader
-from suffice.log.decision import GAP, has_record_about, subject_in, subject_of, value_of
+from suffice.log.decision import GAP, subject_of, value_of
 from suffice.log.follower import ERASURE
-from suffice.log.record import Entry, RecordFilter, entry_of, find
+from suffice.log.record import Entry
+from suffice.log.stored import RecordFilter, entry_of, find, has_record_about, subject_in
 from suffice.log.tables import RECORDS
 from suffice.review.case import DECIDED, Act
 from suffice.sql import sa

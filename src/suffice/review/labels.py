@@ -16,10 +16,11 @@ from suffice.access.visibility import Reader
 from suffice.bounds import at_most
 from suffice.errors import LabelsError, StoreError
 from suffice.log.chain import parse
-from suffice.log.decision import VERDICT, all_about, decision_of, role_of, subject_of
+from suffice.log.decision import VERDICT, decision_of, role_of, subject_of
 from suffice.log.log import SAMPLING
-from suffice.log.record import SALT, Entry, RecordFilter, find
+from suffice.log.record import SALT, Entry
 from suffice.log.setup import setup_of
+from suffice.log.stored import RecordFilter, all_about, find
 from suffice.log.tables import RECORDS
 from suffice.review.actions import JUDGEMENT, Judged
 from suffice.review.case import DECIDED, Act

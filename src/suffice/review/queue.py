@@ -14,11 +14,12 @@ from enum import StrEnum
 from typing import Any
 
 from suffice.access.visibility import Reader, readable_scopes
-from suffice.log.decision import QUEUE, all_about, subject_of
+from suffice.log.decision import QUEUE, subject_of
 from suffice.log.follower import ERASURE, Cursor, Follower
 from suffice.log.index import add_scopes, scope_id, scope_of
 from suffice.log.log import Why
 from suffice.log.record import UNREADABLE, Entry, values
+from suffice.log.stored import all_about
 from suffice.log.tables import RECORDS
 from suffice.review.actions import ASSIGNMENT, PRIORITY, Priority
 from suffice.review.case import DECIDED, FEEDBACK, State, assignee_of, priority_of, state_of, why_of

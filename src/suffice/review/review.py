@@ -21,16 +21,15 @@ from suffice.log.decision import (
     Decision,
     Filing,
     about,
-    all_about,
     decision_of,
-    find_decision,
     of_verdict,
     record_missing,
     role_of,
     subject_of,
 )
 from suffice.log.log import NOWHERE, PAGE, Log, Why
-from suffice.log.record import Entry, Record, RecordFilter, entry_of, find
+from suffice.log.record import Entry, Record
+from suffice.log.stored import RecordFilter, all_about, entry_of, find, find_decision
 from suffice.log.tables import RECORDS
 from suffice.log.trace import Trace
 from suffice.review.actions import LONGEST, MARK, Mark, Marked, ReviewAction

@@ -22,7 +22,7 @@ from suffice.errors import ReviewError, StoreError
 from suffice.lab.monitor import report
 from suffice.lab.monitor.monitor import Monitor
 from suffice.log.log import Log
-from suffice.log.setup import Guarantee
+from suffice.log.suspension import Guarantee
 from suffice.review.case import Case, Rating
 from suffice.review.review import Review
 from suffice.server.errors import ApiError, bad, too_large, too_slow

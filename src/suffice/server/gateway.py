@@ -32,7 +32,7 @@ from suffice.lab.monitor.worker import (
 )
 from suffice.log.index import Indexing
 from suffice.log.log import Log
-from suffice.log.setup import Guarantee, Status
+from suffice.log.suspension import Guarantee, Status
 from suffice.server.auth import Authenticator, is_local
 from suffice.server.errors import ApiError, bad, busy
 from suffice.server.inference_pool import InferencePool

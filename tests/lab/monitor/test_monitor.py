@@ -19,14 +19,8 @@ from suffice.lab.monitor.monitor import JOBS, MAIL, Jobs, Monitor, in_force, rea
 from suffice.lab.monitor.state import State
 from suffice.log.follower import read_cursor, write_cursor
 from suffice.log.log import Log
-from suffice.log.record import RecordFilter
-from suffice.log.setup import (
-    MONITOR,
-    Guarantee,
-    Status,
-    suspended,
-    suspended_certificates,
-)
+from suffice.log.stored import RecordFilter
+from suffice.log.suspension import MONITOR, Guarantee, Status, suspended, suspended_certificates
 from suffice.review.case import Rating
 from suffice.review.review import Review
 from suffice.settings import (

@@ -29,8 +29,9 @@ from suffice.lab.monitor.monitor import (
 from suffice.lab.monitor.worker import DeepChecks, Mailer, MonitorWorker, stronger_tier
 from suffice.log.decision import Filing
 from suffice.log.log import Log, Why
-from suffice.log.record import Record, RecordFilter
+from suffice.log.record import Record
 from suffice.log.setup import Setup
+from suffice.log.stored import RecordFilter
 from suffice.models.verifier import Pair, SufficiencyScore, SupportScore, Thresholds
 from suffice.review.queue import CaseFilter
 from suffice.review.review import Review

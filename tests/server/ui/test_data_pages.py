@@ -22,7 +22,8 @@ from suffice.lab.golden import Comparison, Outcome, Run, of_golden
 from suffice.lab.monitor.gaps import Answered, Topic, backlog
 from suffice.log.index import DecisionIndex
 from suffice.log.log import Log
-from suffice.log.record import Record, RecordFilter
+from suffice.log.record import Record
+from suffice.log.stored import RecordFilter
 from suffice.log.verify import Verified
 from suffice.server.ui import gaps_page
 from suffice.server.ui.page import PageContext

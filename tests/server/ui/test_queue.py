@@ -14,8 +14,8 @@ from suffice.access.accounts import Accounts
 from suffice.evidence.library import Library
 from suffice.lab.calibrate.labels import read_labels
 from suffice.log.decision import Filing
-from suffice.log.record import RecordFilter
 from suffice.log.setup import Setup
+from suffice.log.stored import RecordFilter
 from suffice.review.actions import Assign, Prioritize, Priority
 from suffice.review.case import Act, State
 from suffice.review.review import Review

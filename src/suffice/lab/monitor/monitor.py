@@ -45,8 +45,9 @@ from suffice.log.chain import Clock, now, read_time, timestamp
 from suffice.log.decision import QUEUE, VERDICT, subject_of
 from suffice.log.follower import Cursor, Follower, move_cursor, read_cursor
 from suffice.log.log import Draw, Log, Why, queue_record
-from suffice.log.record import Entry, Record, RecordFilter, find, values
-from suffice.log.setup import MONITOR, Guarantee, Status, default_thresholds, strict_thresholds
+from suffice.log.record import Entry, Record, values
+from suffice.log.stored import RecordFilter, find
+from suffice.log.suspension import MONITOR, Guarantee, Status, default_thresholds, strict_thresholds
 from suffice.log.tables import RECORDS
 from suffice.settings import MonitorSettings, Settings
 from suffice.sql import sa

@@ -9,7 +9,7 @@ from suffice.lab.calibrate.certificate import Certificate
 from suffice.lab.monitor.metrics import METRICS, Martingale, Metric, figures
 from suffice.lab.monitor.monitor import Jobs, Monitor, Weekly, in_force
 from suffice.lab.monitor.state import DeepCounts, State
-from suffice.log.setup import Guarantee, Status
+from suffice.log.suspension import Guarantee, Status
 from suffice.settings import MonitorSettings
 
 Tree = dict[str, Any]

@@ -13,7 +13,7 @@ from suffice.lab.calibrate.certificate import Certificate
 from suffice.lab.monitor.metrics import METRICS, Days, Martingale, Mean, Metric, Side
 from suffice.log.decision import plain, value_of
 from suffice.log.follower import Cursor
-from suffice.log.setup import Guarantee, suspended_in
+from suffice.log.suspension import Guarantee, suspended_in
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from suffice.errors import StoreMissing
 from suffice.evidence.index import Filter
 from suffice.lab.monitor.gaps import Answered, Topic, backlog
 from suffice.log.chain import now, timestamp
-from suffice.log.record import RecordFilter
+from suffice.log.stored import RecordFilter
 from suffice.pipeline import Pipeline
 from suffice.review import gaps
 from suffice.server.ui.documents_page import documents_of

@@ -17,8 +17,8 @@ from suffice.lab.golden import GoldenRun, RedteamRun, golden_runs, redteam_runs
 from suffice.lab.monitor.monitor import in_force, read_certificates
 from suffice.lab.monitor.report import report_of
 from suffice.log.log import Log
-from suffice.log.record import RecordFilter
-from suffice.log.setup import Guarantee, Status
+from suffice.log.stored import RecordFilter
+from suffice.log.suspension import Guarantee, Status
 from suffice.server.ui.charts import Band, Chart, percent
 from suffice.server.ui.page import PageContext, log_of, page, sees_all
 from suffice.settings import Settings

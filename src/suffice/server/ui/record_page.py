@@ -16,7 +16,7 @@ from suffice import schema
 from suffice.access.keys import Role
 from suffice.errors import StoreError
 from suffice.log.chain import now
-from suffice.log.decision import VERDICT, Decision, all_about, decision_of, subject_of
+from suffice.log.decision import VERDICT, Decision, decision_of, subject_of
 from suffice.log.index import ONLY_GATE
 from suffice.log.log import Log
 from suffice.log.record import Entry
@@ -29,6 +29,7 @@ from suffice.log.replay import (
     stored_documents,
 )
 from suffice.log.setup import SETUP
+from suffice.log.stored import all_about
 from suffice.log.verify import Span, Verified, verify_around
 from suffice.review.case import Case
 from suffice.review.decisions import DecisionFilter, DecisionPage, Decisions
