@@ -27,6 +27,7 @@ from suffice.models.llm.prompts import Prompt, build_prompt
 from suffice.models.llm.replies import read_reply
 from suffice.models.verifier import Pair, SupportScore, Verifier
 from suffice.pipeline import Pipeline
+from suffice.server import api
 from suffice.server.errors import bad
 from suffice.server.gateway import Gateway
 from suffice.server.openai.request import read_given
@@ -173,23 +174,19 @@ def _against(score: SupportScore) -> str:
     return f"not supported by the passages (supported {score.supported:.2f})"
 
 
-def as_json(motion: Motion, advice: Advice, record: str) -> schema.CouncilAdvice:
+def as_json(motion: Motion, advice: Advice, record: str) -> api.CouncilAdvice:
     gate = advice.gate
-    return schema.CouncilAdvice(
+    return api.CouncilAdvice(
         question=motion.question,
         answer=motion.answer or None,
         recommendation=advice.recommendation,
         votes=tuple(
-            schema.CouncilVote(
-                one.judge, one.vote.value, one.reason, schema.rounded(one.confidence)
-            )
+            api.CouncilVote(one.judge, one.vote.value, one.reason, schema.rounded(one.confidence))
             for one in advice.ballots
         ),
-        tally=schema.Tally(**advice.tally),
+        tally=api.Tally(**advice.tally),
         concerns=advice.concerns,
-        context_sufficiency=schema.ContextSufficiency(
-            round(gate.score, 4), gate.level, gate.missing
-        ),
+        context_sufficiency=api.ContextSufficiency(round(gate.score, 4), gate.level, gate.missing),
         record=record or None,
     )
 
@@ -273,7 +270,7 @@ class CouncilQuestion:
 
 
 def council_question(
-    request: schema.CouncilRequest, route: Route, limits: LimitSettings
+    request: api.CouncilRequest, route: Route, limits: LimitSettings
 ) -> CouncilQuestion:
     evidence = request.evidence
     if evidence is not None and route.settings.evidence == "index":
@@ -292,7 +289,7 @@ class Council:
         self._opened: tuple[list[Member], list[str]] | None = None
 
     async def vote(self, context: RequestContext) -> Response:
-        request, gateway = await context.read(schema.CouncilRequest), context.gateway
+        request, gateway = await context.read(api.CouncilRequest), context.gateway
         named = context.request.path_params.get("route") or request.route or ""
         route = gateway.route(named, None, context.caller)
         context.stats.route = route.name

@@ -33,6 +33,7 @@ from suffice.evidence.read import FrontMatter
 from suffice.evidence.read.frontmatter import declared
 from suffice.evidence.rows import VersionInfo, newest
 from suffice.log.librarian import Librarian
+from suffice.server import api
 from suffice.server.errors import EVENTS_TYPE, ApiError, bad, event, fault_of
 from suffice.server.gateway import Job, Work
 from suffice.server.request import RequestContext, as_response, body_parts, in_time, joined
@@ -233,7 +234,7 @@ async def list_(context: RequestContext) -> Response:
 
     rest = [info for info in await context.gateway.work.run(readable) if info.document > after]
     page = tuple(schema.Version.of(info, today()) for info in rest[: int(limit)])
-    return as_response(schema.List(data=page, has_more=len(rest) > len(page)))
+    return as_response(api.List(data=page, has_more=len(rest) > len(page)))
 
 
 async def show(context: RequestContext) -> Response:

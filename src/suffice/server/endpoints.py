@@ -25,6 +25,7 @@ from suffice.log.log import Log
 from suffice.log.suspension import Guarantee
 from suffice.review.case import Case, Rating
 from suffice.review.review import Review
+from suffice.server import api
 from suffice.server.errors import ApiError, bad, too_large, too_slow
 from suffice.server.gateway import Gateway
 from suffice.server.openai.completion import claims_of, review_url
@@ -148,10 +149,10 @@ def reader_for(log: Log, caller: Principal, name: str) -> Reader:
     return Reader(caller.labels, frozenset({ALL})) if mine else Reader.of(caller)
 
 
-def _shown(case: Case) -> schema.Review:
+def _shown(case: Case) -> api.Review:
     verdict, last = case.verdict, case.decided[-1] if case.decided else None
     out = verdict if verdict and verdict.served else None
-    return schema.Review(
+    return api.Review(
         record=case.entry.id,
         state=case.state.value if case.queued or case.decided else NOT_QUEUED,
         verdict=verdict.action if verdict else None,
@@ -171,7 +172,7 @@ def _shown(case: Case) -> schema.Review:
 
 async def gate(context: RequestContext) -> Response:
     """Decide whether the evidence is sufficient."""
-    request = await context.read(schema.GateRequest)
+    request = await context.read(api.GateRequest)
     route = _route(context, request.route)
     question, given = checked_question(request.question), await _given(context, request.evidence)
     options = AnswerOptions(given or (), _indexed(request.from_, route, given is not None))
@@ -188,13 +189,13 @@ async def gate(context: RequestContext) -> Response:
     context.stats.gates.append(decision)
     level, score = decision.level.value, round(decision.score, 4)
     return as_response(
-        schema.GateDecision(
+        api.GateDecision(
             question=question,
             **schema.gate_fields(decision),
             open=decision.open,
             passages=tuple(map(schema.FoundPassage.of, evidence)),
             notes=evidence.notes,
-            sufficiency=schema.Sufficiency(score, level, decision.factors),
+            sufficiency=api.Sufficiency(score, level, decision.factors),
             record=decision.record or None,
         )
     )
@@ -202,7 +203,7 @@ async def gate(context: RequestContext) -> Response:
 
 async def check(context: RequestContext) -> Response:
     """Check an answer against its evidence."""
-    request = await context.read(schema.CheckRequest)
+    request = await context.read(api.CheckRequest)
     route = _route(context, request.route)
     given = await _given(context, request.evidence) or ()
     most = context.gateway.state.settings.server.limits.draft_characters
@@ -222,19 +223,19 @@ async def check(context: RequestContext) -> Response:
     return as_response(await asyncio.to_thread(checked_json, verdict))
 
 
-def checked_json(verdict: Verdict) -> schema.Checked:
+def checked_json(verdict: Verdict) -> api.Checked:
     """The response of `/v1/check`."""
-    return schema.Checked(
+    return api.Checked(
         **schema.judgement_fields(verdict),
         claims=claims_of(verdict),
-        gate=schema.Gate.of(verdict.gate),
+        gate=api.Gate.of(verdict.gate),
         review_url=review_url(verdict),
     )
 
 
 async def feedback(context: RequestContext) -> Response:
     """Rate an answer."""
-    request = await context.read(schema.FeedbackRequest)
+    request = await context.read(api.FeedbackRequest)
     record, rating, comment = request.record, Rating(request.rating), request.comment or ""
     log = context.gateway.log
     if log is None:
@@ -249,7 +250,7 @@ async def feedback(context: RequestContext) -> Response:
             raise
         message = f"You have no record '{record}'."
         raise ApiError(404, message, "record_not_found", "record") from problem
-    return as_response(schema.Feedback(id, "feedback", record))
+    return as_response(api.Feedback(id, "feedback", record))
 
 
 def _rated(log: Log, caller: Principal, record: str, rating: Rating, comment: str) -> str:

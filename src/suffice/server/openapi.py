@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from suffice import __version__, schema
+from suffice.server import api
 
 Schema = dict[str, Any]
 
@@ -15,33 +16,57 @@ TEXT: Schema = {"type": "string"}
 
 
 _POSTS: dict[str, tuple[type[msgspec.Struct], type[msgspec.Struct], str]] = {
-    "/v1/chat/completions": (schema.ChatRequest, schema.Completion, "A checked chat completion."),
-    "/v1/responses": (schema.ResponseRequest, schema.Response, "A checked response."),
-    "/v1/completions": (schema.CompletionRequest, schema.TextCompletion, "A checked completion."),
-    "/v1/messages": (schema.MessagesRequest, schema.AnthropicMessage, "A checked message."),
-    "/v1/embeddings": (schema.EmbeddingsRequest, schema.List, "Embeddings from the upstream."),
-    "/v1/gate": (schema.GateRequest, schema.GateDecision, "Whether the evidence is sufficient."),
-    "/v1/check": (schema.CheckRequest, schema.Checked, "Whether the evidence supports an answer."),
+    "/v1/chat/completions": (
+        api.ChatRequest,
+        api.Completion,
+        "A checked chat completion.",
+    ),
+    "/v1/responses": (api.ResponseRequest, api.Response, "A checked response."),
+    "/v1/completions": (
+        api.CompletionRequest,
+        api.TextCompletion,
+        "A checked completion.",
+    ),
+    "/v1/messages": (api.MessagesRequest, api.AnthropicMessage, "A checked message."),
+    "/v1/embeddings": (
+        api.EmbeddingsRequest,
+        api.List,
+        "Embeddings from the upstream.",
+    ),
+    "/v1/gate": (
+        api.GateRequest,
+        api.GateDecision,
+        "Whether the evidence is sufficient.",
+    ),
+    "/v1/check": (
+        api.CheckRequest,
+        api.Checked,
+        "Whether the evidence supports an answer.",
+    ),
     "/v1/council/vote": (
-        schema.CouncilRequest,
-        schema.CouncilAdvice,
+        api.CouncilRequest,
+        api.CouncilAdvice,
         "The votes of several judges.",
     ),
-    "/v1/feedback": (schema.FeedbackRequest, schema.Feedback, "A user's rating of an answer."),
+    "/v1/feedback": (
+        api.FeedbackRequest,
+        api.Feedback,
+        "A user's rating of an answer.",
+    ),
 }
 _GETS: dict[str, tuple[type[msgspec.Struct], str]] = {
-    "/v1/models": (schema.List, "The models that the caller may use."),
-    "/v1/guarantee": (schema.Guarantee, "Whether the guarantee of the thresholds holds."),
-    "/v1/monitor": (schema.Monitor, "The metrics, their alarms and the guarantee."),
-    "/healthz": (schema.Status, "Whether the process is alive."),
-    "/readyz": (schema.Status, "Whether the gateway accepts requests."),
+    "/v1/models": (api.List, "The models that the caller may use."),
+    "/v1/guarantee": (api.Guarantee, "Whether the guarantee of the thresholds holds."),
+    "/v1/monitor": (api.Monitor, "The metrics, their alarms and the guarantee."),
+    "/healthz": (api.Status, "Whether the process is alive."),
+    "/readyz": (api.Status, "Whether the gateway accepts requests."),
 }
 _STREAMED = (
-    schema.Completion,
-    schema.TextCompletion,
-    schema.AnthropicMessage,
-    schema.Response,
-    schema.Reindexed,
+    api.Completion,
+    api.TextCompletion,
+    api.AnthropicMessage,
+    api.Response,
+    api.Reindexed,
 )
 
 
@@ -63,7 +88,7 @@ def _documents() -> dict[str, Schema]:
     }
     beside = [{"name": name, "in": "query", "schema": TEXT} for name in ("name", *_DECLARED)]
     upload = {
-        **_operation("/v1/documents/upload", schema.List, "Upload documents."),
+        **_operation("/v1/documents/upload", api.List, "Upload documents."),
         "parameters": beside,
         "requestBody": {
             "required": True,
@@ -78,7 +103,7 @@ def _documents() -> dict[str, Schema]:
         {"name": "after", "in": "query", "schema": TEXT},
         {"name": "limit", "in": "query", "schema": {"type": "integer", "minimum": 1}},
     ]
-    listed = _operation("/v1/documents", schema.List, "The documents that the caller may read.")
+    listed = _operation("/v1/documents", api.List, "The documents that the caller may read.")
     show = _operation(
         "/v1/documents/show", schema.Document, "A document, its versions and its text."
     )
@@ -87,9 +112,7 @@ def _documents() -> dict[str, Schema]:
     return {
         "/v1/documents": {"get": {**listed, "parameters": page}, "post": upload},
         "/v1/documents/reindex": {
-            "post": _operation(
-                "/v1/documents/reindex", schema.Reindexed, "Rebuild the search index."
-            )
+            "post": _operation("/v1/documents/reindex", api.Reindexed, "Rebuild the search index.")
         },
         "/v1/documents/{name}": {
             "get": {**show, "parameters": [_DOCUMENT, _COLLECTION, version]},
@@ -113,8 +136,18 @@ _NO_PASSAGES_FROM_THE_INDEX: list[Schema] = [
 @lru_cache(maxsize=1)
 def schemas() -> Schema:
     """The schemas of all objects that the gateway reads and returns, by name."""
-    shapes: set[type[msgspec.Struct]] = {schema.UserMessage, schema.Passage, schema.Review}
-    shapes |= {schema.Error, schema.AnthropicError, schema.List, schema.Reindexed, schema.Document}
+    shapes: set[type[msgspec.Struct]] = {
+        api.UserMessage,
+        api.Passage,
+        api.Review,
+    }
+    shapes |= {
+        api.Error,
+        api.AnthropicError,
+        api.List,
+        api.Reindexed,
+        schema.Document,
+    }
     shapes |= {shape for request, response, _ in _POSTS.values() for shape in (request, response)}
     shapes |= {response for response, _ in _GETS.values()}
     ordered = sorted(shapes, key=lambda shape: shape.__name__)
@@ -132,7 +165,7 @@ def document() -> Schema:
     for path, (response, summary) in _GETS.items():
         paths[path] = {"get": _operation(path, response, summary)}
     paths |= _documents()
-    reviewed = _operation("/v1/reviews/show", schema.Review, "What became of a reviewed answer.")
+    reviewed = _operation("/v1/reviews/show", api.Review, "What became of a reviewed answer.")
     record = {"name": "record", "in": "path", "required": True, "schema": TEXT}
     paths["/v1/reviews/{record}"] = {"get": {**reviewed, "parameters": [record]}}
     return {
@@ -152,7 +185,7 @@ def document() -> Schema:
 
 def _operation(path: str, response: type[msgspec.Struct], summary: str) -> Schema:
     content = _content(response)
-    error = schema.AnthropicError if response is schema.AnthropicMessage else schema.Error
+    error = api.AnthropicError if response is api.AnthropicMessage else api.Error
     if response in _STREAMED:
         content["text/event-stream"] = {"schema": _EVENT}
     return {

@@ -15,6 +15,7 @@ from suffice.access.keys import Principal, Role
 from suffice.evidence.search import keywords_note
 from suffice.log.record import new_id
 from suffice.log.trace import Trace
+from suffice.server import api
 from suffice.server.errors import ApiError
 from suffice.server.openai.passthrough import beside, finish_of, logprobs_of
 from suffice.server.openai.reply import added
@@ -53,16 +54,16 @@ def disclosed(verdict: Verdict, shown: Disclosure) -> Verdict:
     return without_withheld(verdict) if shown is Disclosure.RELEASED else verdict
 
 
-def claims_of(verdict: Verdict, shown: Disclosure = Disclosure.ALL) -> tuple[schema.Claim, ...]:
+def claims_of(verdict: Verdict, shown: Disclosure = Disclosure.ALL) -> tuple[api.Claim, ...]:
     """Every claim with its span in the draft, its findings and its source."""
     numbers = {passage.id: n for n, passage in enumerate(verdict.evidence.passages, 1)}
     shown = Disclosure.ALL if releases_draft(verdict) else shown
     return tuple(_claim(status, numbers, shown) for status in claim_statuses(verdict))
 
 
-def _claim(status: ClaimStatus, numbers: Mapping[str, int], shown: Disclosure) -> schema.Claim:
+def _claim(status: ClaimStatus, numbers: Mapping[str, int], shown: Disclosure) -> api.Claim:
     secret = shown is Disclosure.RELEASED
-    return schema.Claim(
+    return api.Claim(
         text=None if secret else _cut(status.claim.text, shown),
         span=(status.claim.start, status.claim.end),
         support=status.support,
@@ -74,12 +75,12 @@ def _claim(status: ClaimStatus, numbers: Mapping[str, int], shown: Disclosure) -
     )
 
 
-def _evidence(status: ClaimStatus) -> schema.ClaimSource | None:
+def _evidence(status: ClaimStatus) -> api.ClaimSource | None:
     if status.passage is None:
         return None
     n, source = status.passage
     quote = source.text[status.span[0] : status.span[1]] if status.span else None
-    return schema.ClaimSource(n=n, **schema.origin(source), quote=quote)
+    return api.ClaimSource(n=n, **schema.origin(source), quote=quote)
 
 
 def _cut(text: str, shown: Disclosure) -> str:
@@ -142,9 +143,9 @@ class ReleasedChoice:
 
     def _without_verdict(self) -> dict[str, Any]:
         fields: dict[str, Any] = schema.tree(
-            schema.Suffice(
+            api.Suffice(
                 record=(self.gate.record or None) if self.gate else None,
-                gate=schema.Gate.of(self.gate) if self.gate else UNSET,
+                gate=api.Gate.of(self.gate) if self.gate else UNSET,
                 verdict=None,
                 turn=self.turn,
                 reason=self.reason,
@@ -334,10 +335,10 @@ def suffice_of(verdict: Verdict, shown: Disclosure = Disclosure.RELEASED) -> dic
     """The `suffice` object: the decision and its reasons."""
     verdict = disclosed(verdict, shown)
     shaped: dict[str, Any] = schema.tree(
-        schema.Suffice(
+        api.Suffice(
             record=verdict.record or None,
             question=verdict.question,
-            gate=schema.Gate.of(verdict.gate),
+            gate=api.Gate.of(verdict.gate),
             verdict=verdict.action,
             reason=verdict.reason,
             highlight=schema.highlights(verdict),

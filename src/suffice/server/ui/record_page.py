@@ -34,6 +34,7 @@ from suffice.log.verify import Span, Verified, verify_around
 from suffice.review.case import Case
 from suffice.review.decisions import DecisionFilter, DecisionPage, Decisions
 from suffice.review.review import Review
+from suffice.server import api
 from suffice.server.openai.completion import Disclosure, claims_of, disclosed
 from suffice.server.ui.page import (
     PageContext,
@@ -58,7 +59,7 @@ class RecordView:
 
     decision: Decision | None
     verdict: Verdict | None = None
-    claims: tuple[schema.Claim, ...] = ()
+    claims: tuple[api.Claim, ...] = ()
     whole: bool = False
     lacking: str = ""
 
