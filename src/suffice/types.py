@@ -1,4 +1,4 @@
-"""The value types that all parts of Suffice share, one module per step. All are frozen."""
+"""The values that all parts of Suffice share, in the order of the main path. All are frozen."""
 
 from __future__ import annotations
 

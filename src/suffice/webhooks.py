@@ -1,4 +1,4 @@
-"""Webhook events: the name and the payload of each log record."""
+"""Webhooks: the event of each log record, the outbox, and the thread that delivers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Principals: holders of API keys, with their roles, access labels and limits.
+"""Principals: holders of API keys, with their roles, labels, limits and teams.
 
 A key has the form `sk-suffice-ID-SECRET` and is shown once, when it is created. The store keeps its
 id, for lookup, and a hash of the whole key. The secret is 256 random bits, so a plain hash is safe.

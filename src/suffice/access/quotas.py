@@ -1,4 +1,4 @@
-"""Quotas: recent usage of callers, counted in the store across processes and restarts.
+"""Quotas and usage: what callers used recently and in total, counted across processes.
 
 Time is divided into buckets: one second long for limits per minute, ten minutes long for limits per
 day, six hours long for limits per month (30 days). A bucket counts until all of it has left the

@@ -1,4 +1,4 @@
-"""Asks the verifier whether the evidence supports or contradicts a claim, or neither."""
+"""What the verifier says of a claim: by passage, read closely, and by the whole answer."""
 
 from __future__ import annotations
 

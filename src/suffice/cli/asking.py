@@ -1,4 +1,4 @@
-"""Arguments shared by `ask`, `gate` and `search`: the question, the documents and the filter."""
+"""`suffice ask`, `suffice gate` and `suffice search`, and the arguments that they share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`suffice documents`: list, show and retire documents and their versions."""
+"""`suffice index` and `suffice documents`: documents and their versions, in and out of a store."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`suffice golden`: run a golden set and detect regressions before a deployment."""
+"""`suffice golden` and `suffice gaps`: regressions, and topics that are not covered."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`suffice keys`: create, list and revoke API keys, each with its rights and limits."""
+"""`suffice keys` and `suffice teams`: API keys with their rights and limits, and shared budgets."""
 
 from __future__ import annotations
 

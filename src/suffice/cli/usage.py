@@ -1,4 +1,4 @@
-"""`suffice usage`: requests, tokens, cost and verdicts by key, team, end user and model."""
+"""`suffice usage` and `suffice webhooks`: who used how much, and which deliveries failed."""
 
 from __future__ import annotations
 

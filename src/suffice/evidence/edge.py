@@ -1,4 +1,4 @@
-"""Searches the on-disk index: embedded Qdrant, always on the newest generation."""
+"""The on-disk index, embedded Qdrant: written and published in generations, and searched."""
 
 from __future__ import annotations
 

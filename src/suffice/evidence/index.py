@@ -1,4 +1,4 @@
-"""The search index protocol. An index is derived from the store and can be rebuilt at any time."""
+"""The protocols of index and retriever. An index can be rebuilt from the store at any time."""
 
 from __future__ import annotations
 

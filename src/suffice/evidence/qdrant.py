@@ -1,4 +1,4 @@
-"""Searches an index on a Qdrant server, which any number of machines share."""
+"""The index on a Qdrant server, which any number of machines share: upload and search."""
 
 from __future__ import annotations
 

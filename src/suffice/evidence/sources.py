@@ -1,4 +1,4 @@
-"""Reads documents from a folder, a file, an upload or standard input."""
+"""Reads documents from a folder, a file, an upload, standard input or a remote file system."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads a golden set: JSON lines of questions with the expected verdict and texts.
+"""Golden sets: questions with expected verdicts and texts, their runs, comparison and CI reports.
 
     {"question": "When is pay day?", "verdict": "SERVE", "answers_all": [["25th", "25 of"]]}
     {"question": "Who is king?", "answerable": false}

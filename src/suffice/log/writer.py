@@ -1,4 +1,4 @@
-"""Seals records in one thread per process, all waiting records at once.
+"""Prepares and seals records, in one thread per process: all waiting records at once.
 
 While one group is being committed, the next one collects, so the number of transactions per record
 falls as the load grows.

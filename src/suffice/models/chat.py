@@ -1,4 +1,4 @@
-"""Chat completions from an OpenAI-compatible endpoint."""
+"""Chat completions from an OpenAI-compatible endpoint, and fences for untrusted text in prompts."""
 
 from __future__ import annotations
 

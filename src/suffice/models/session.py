@@ -1,4 +1,4 @@
-"""Opens ONNX files with a limited number of threads, no telemetry and readable errors."""
+"""Opens ONNX files with a limited number of threads, and signed weights where they are faster."""
 
 from __future__ import annotations
 

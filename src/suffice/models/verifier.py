@@ -1,4 +1,4 @@
-"""The two questions every verifier answers, and the shape of its answers.
+"""The two questions every verifier answers, the shape of its answers, and wrappers of verifiers.
 
 support       evidence, claim     → supported, contradicted or not mentioned
 sufficiency   passages, question  → enough or not

@@ -1,4 +1,4 @@
-"""Exports the answers drawn for review as labelled rows for `suffice calibrate`.
+"""Labels from reviews: the sample that is drawn, its estimate, and rows for `suffice calibrate`.
 
 Each row holds the probability with which it was drawn, so that answers that are always reviewed do
 not count more than the others.

@@ -1,4 +1,4 @@
-"""Settings of end-user identity: who uses an API key, and what that person may read."""
+"""Settings of end-user identity and of the review site."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Settings of the log: what is recorded, masked, kept, signed and sampled for review."""
+"""Settings of the log, the webhooks and the monitor."""
 
 from __future__ import annotations
 

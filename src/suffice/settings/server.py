@@ -1,4 +1,4 @@
-"""Settings of the gateway: address, routes, limits and load."""
+"""Settings of the gateway: address, routes, upstreams, texts, limits and load."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The operations that differ between SQLite and PostgreSQL, as a protocol."""
+"""Database addresses, the operations that differ between SQLite and PostgreSQL, and migrations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Validation of incoming questions, and what they leave out."""
+"""Questions: validation, the single questions of a text, and the kind of answer expected."""
 
 from __future__ import annotations
 

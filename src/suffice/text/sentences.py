@@ -1,4 +1,4 @@
-"""Splits text into sentences with exact spans: `text[start:end]` has no white space at its ends."""
+"""Sentences and statements with exact spans: `text[start:end]` has no white space at its ends."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Converts table rows to sentences that give each value with the name of its column.
+"""Converts tables and structured evidence to sentences that give each value with its name.
 
     | Plan | Price |        Plan: Basic; Price: $10.
     |---|---|          →    Plan: Pro; Price: $25.

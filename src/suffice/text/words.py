@@ -1,4 +1,4 @@
-"""Content words, for policies and drafters that compare words."""
+"""Content words, their stems and synonyms, and how informative each is."""
 
 from __future__ import annotations
 

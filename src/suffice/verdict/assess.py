@@ -1,4 +1,4 @@
-"""Aggregates the findings on a draft into the numbers and flags that the routing table uses."""
+"""Aggregates the findings on a draft: for each claim, and for the routing table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads CSV: each row becomes a line in which every value follows its column name."""
+"""Reads CSV and JSON: each value on a line with the name of its column or its path."""
 
 from __future__ import annotations
 

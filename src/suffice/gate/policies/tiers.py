@@ -1,4 +1,4 @@
-"""The published similarity tiers: one strong passage, two good passages or three fair passages."""
+"""The published similarity policies: tiers, checkpoint of the best passages, reranked scores."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads the rows of a batch in chunks. A chunk can be read without the chunks before it."""
+"""The rows of a batch: their sources, how they are read in chunks, what is done with each."""
 
 from __future__ import annotations
 

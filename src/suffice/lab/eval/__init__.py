@@ -1,0 +1,1 @@
+"""Quality of the whole path and of its parts on labelled data."""

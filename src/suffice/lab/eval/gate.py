@@ -1,4 +1,4 @@
-"""Compares all policies of the gate on the same labelled questions."""
+"""Compares all policies of the gate on the same labelled questions, with plots."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What became of a case, and how good that is.
+"""What became of a case, how good that is, and measures of its answer.
 
     an answerable question   right, in part, wrong or refused
     any other question       refused, answered, or answered with its gap named

@@ -1,4 +1,4 @@
-"""Measures search quality against relevance judgements, and search speed."""
+"""Measures search quality and speed, and at which place the passages stand that answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Measures how well a verifier separates supported answers from unsupported ones.
+"""Measures how well a verifier separates supported answers, and sufficient evidence, from others.
 
 A response is split into its claims, every claim is judged, and the scores are combined into one.
 """

@@ -1,4 +1,4 @@
-"""Decides the cases of an evaluation: each in any configuration of the pipeline."""
+"""Decides the cases of an evaluation, in this process or in several, in any configuration."""
 
 from __future__ import annotations
 

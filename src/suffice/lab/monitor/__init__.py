@@ -1,0 +1,1 @@
+"""Metrics of the log, their alarms, and whether a guarantee still holds."""

@@ -1,4 +1,4 @@
-"""Runs the monitor in its own thread, never on the event loop or while a request waits."""
+"""The monitor's thread, with what it runs: e-mails, deep checks and the index of decisions."""
 
 from __future__ import annotations
 

@@ -1,0 +1,1 @@
+"""Attacks generated from the documents, each with a harmless twin."""

@@ -1,4 +1,4 @@
-"""The material for attacks: the passages of the documents and the statements in them."""
+"""Attacks and their cases, and the statements of the documents that they are made from."""
 
 from __future__ import annotations
 

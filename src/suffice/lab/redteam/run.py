@@ -1,4 +1,4 @@
-"""Runs the cases against the system and collects the results."""
+"""Runs attacks against the system, and reports the figures, every case and a comparison."""
 
 from __future__ import annotations
 

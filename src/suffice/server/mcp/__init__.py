@@ -1,0 +1,1 @@
+"""The MCP server: evidence, gate and checks as tools for a model."""

@@ -1,4 +1,4 @@
-"""The `Literal` type: a part of a text that can be compared exactly, with its value."""
+"""The `Literal` type, a part of a text that can be compared exactly; units and currencies."""
 
 from __future__ import annotations
 
