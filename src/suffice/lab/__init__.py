@@ -1,1 +1,1 @@
-"""The lab: what measures and improves a deployment, from labelled data, from attacks and from the log."""
+"""What measures and improves a deployment, from labelled data, attacks and the log."""
