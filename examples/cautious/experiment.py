@@ -13,6 +13,7 @@ import argparse
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from importlib import resources
 from pathlib import Path
 from random import Random
 from statistics import fmean, pvariance
@@ -40,7 +41,8 @@ from suffice.models.verifier import Pair, Verifier
 from suffice.settings import EmbedderSettings, VerifierSettings
 
 HERE = Path(__file__).parent
-HANDBOOK, QUESTIONS = HERE.parent / "handbook", HERE.parent / "questions.jsonl"
+HANDBOOK = Path(str(resources.files("suffice"))) / "handbook"
+QUESTIONS = HERE.parent / "questions.jsonl"
 TAU, DELTA = 0.30, 0.05
 """The published threshold and confidence."""
 LOWER = (0.0, 0.1, 0.2)

@@ -21,7 +21,6 @@ from benchmarks.cost.series import Series, shortest
 from benchmarks.cost.workers import working
 from benchmarks.speed import answer
 from scripts.pages import growth
-from suffice.checker import Checker
 from tests.fakes import HashEmbedder
 from tests.lab.eval.overlap import OverlapVerifier, silent
 
@@ -64,7 +63,7 @@ def test_answers_of_any_length() -> None:
 def test_each_repeat_checks_new_texts_of_its_size(monkeypatch: pytest.MonkeyPatch) -> None:
     checked: list[tuple[str, tuple[str, ...]]] = []
     recorder = SimpleNamespace(check=lambda text, evidence: checked.append((text, evidence)))
-    monkeypatch.setattr(Checker, "of", lambda *args, **options: recorder)
+    monkeypatch.setattr("benchmarks.cost.checks.open_checker", lambda *args, **options: recorder)
     found = dict(checking(OverlapVerifier(), HashEmbedder(), Sizes((1, 2), (1, 3), (50, 250)), 2))
     assert {name: sorted(one.values) for name, one in found.items()} == {
         "answer": [1, 2], "passages": [1, 3], "context": [50, 250],

@@ -233,7 +233,7 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         return SimpleNamespace(verifier=SimpleNamespace(threads=1))
 
     monkeypatch.setattr("suffice.models.catalog.open_verifier", open_verifier, raising=False)
-    monkeypatch.setattr("benchmarks.commands.speed.read_settings", read_settings)
+    monkeypatch.setattr("suffice.cli.options.read_settings", read_settings)
     monkeypatch.setattr(speed, "rivals", partial(rivals, TINY, TINY))
     monkeypatch.setattr(speed, "_memory", lambda open_fresh: 123)
     monkeypatch.setenv("COLUMNS", "80")

@@ -11,7 +11,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from suffice.lab.batch import rows as batch_rows
+from suffice import engine
 from suffice.lab.batch.rows import Kind, Task
 from suffice.lab.batch.run import Summary, run_batch
 from suffice.settings import Settings
@@ -23,8 +23,8 @@ DAY = date(2026, 11, 15)
 
 def with_fakes() -> None:
     """For a process of its own; tests in this process patch the same names."""
-    vars(batch_rows).update(open_verifier=lambda *_: OverlapVerifier())
-    vars(batch_rows).update(open_embedder=lambda *_: HashEmbedder())
+    vars(engine).update(open_verifier=lambda *_: OverlapVerifier())
+    vars(engine).update(open_embedder=lambda *_: HashEmbedder())
 
 
 def rows(count: int, start: int = 0) -> list[dict[str, Any]]:
