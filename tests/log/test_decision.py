@@ -10,10 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from suffice.errors import StoreError
+from suffice.evidence.search import keywords_note
 from suffice.log.chain import canonical
 from suffice.log.decision import Filing, decision_of, of_gate, of_verdict
 from suffice.log.record import Entry, Record, payload
 from suffice.log.setup import Setup, setup_of
+from suffice.server.openai.completion import Disclosure, disclosed
 from suffice.settings import CollectionSettings, DraftSettings, VerdictSettings
 from suffice.types import (
     Action,
@@ -64,6 +66,21 @@ def test_a_verdict_is_read_back_as_it_was() -> None:
     assert found.evidence == some.COUNTED
     assert found.trace == some.TRACE
     assert (record.kind, record.caller, record.tag) == ("verdict", "alice", "case-1")
+
+
+def test_the_message_of_a_server_is_known_in_older_records_too() -> None:
+    evidence = replace(some.COUNTED, notes=(keywords_note("db7 down"),), without_vectors="db7 down")
+    verdict = replace(some.VERDICT, evidence=evidence, notes=evidence.notes)
+    (record,) = of_verdict(verdict, some.TRACE, Filing())
+    tree: Any = record.fields["evidence"]
+    older = {
+        **tree,
+        "counted": {k: v for k, v in tree["counted"].items() if k != "without_vectors"},
+    }
+    read = decision_of(stored(replace(record, fields={**record.fields, "evidence": older}))).verdict
+    assert read is not None
+    assert read.evidence.without_vectors == "db7 down"
+    assert not any("db7" in note for note in disclosed(read, Disclosure.ALL).notes)
 
 
 def test_a_gate_alone_is_read_back_as_it_was() -> None:

@@ -50,7 +50,6 @@ from suffice.text.question import checked_question, unnamed
 from suffice.types import Action, Evidence, Kind, Verdict
 
 if TYPE_CHECKING:
-    from suffice.evidence.library import Library
     from suffice.evidence.search import Search
     from suffice.pipeline import Pipeline
 

@@ -14,16 +14,13 @@ from datetime import date
 from enum import Enum
 from functools import lru_cache
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, TypeVar, Union
+from typing import Any, TypeVar, Union
 
 from suffice.errors import StoreError
 from suffice.log.record import Entry, Record, new_id
 from suffice.log.trace import Trace
 from suffice.types import Claim, Draft, Evidence, GateDecision, Level, Passage, Source, Verdict
 from suffice.verdict.decide import nearest
-
-if TYPE_CHECKING:
-    from suffice.log.record import Entry
 
 T = TypeVar("T")
 _NONE = object()
@@ -328,15 +325,31 @@ def _read_shelves(content: Mapping[str, Any]) -> ValueTables:
 
 def _read_evidence(content: Mapping[str, Any], tables: ValueTables) -> tuple[Evidence, Trace]:
     tree, question = content["evidence"], {"question": content["question"]}
-    evidence = rebuilt(Evidence, {**tree["counted"], **question}, tables)
+    evidence = rebuilt(Evidence, {**_with_problem(tree["counted"]), **question}, tables)
     found = tree["found"]
     trace = rebuilt(
         Trace,
         {**_without(tree, ("found", "counted")), "timings": content.get("timings", ())},
         tables,
-        found=rebuilt(Evidence, {**found, **question}, tables) if found else evidence,
+        found=rebuilt(Evidence, {**_with_problem(found), **question}, tables)
+        if found
+        else evidence,
     )
     return evidence, trace
+
+
+_KEYWORDS_ONLY = "Searched by keywords only: "
+"""How older records say that the embedder failed: in a note alone, with its message."""
+
+
+def _with_problem(evidence: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The recorded evidence with the embedder's problem as data, so that it can be removed for
+    readers who may not see messages of servers."""
+    if "without_vectors" in evidence:
+        return evidence
+    notes = (note for note in evidence.get("notes", ()) if note.startswith(_KEYWORDS_ONLY))
+    problem = next(notes, "").removeprefix(_KEYWORDS_ONLY)
+    return {**evidence, "without_vectors": problem} if problem else evidence
 
 
 def _read_verdict(
